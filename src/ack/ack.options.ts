@@ -1,0 +1,12 @@
+import type { Environment } from '../base/config/environment.js';
+
+export interface AckOptions {
+  /** Full-batch acks share commits. */
+  fusion: boolean;
+}
+
+export const ACK_OPTIONS = Symbol('AckOptions');
+
+export function ackOptions(environment: Environment): AckOptions {
+  return { fusion: environment.QUEEN_ACK_FUSION };
+}

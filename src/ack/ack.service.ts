@@ -1,0 +1,137 @@
+import { Injectable, Logger } from '@nestjs/common';
+import type { Fingerprint } from '../ack-registry/fingerprint.js';
+import { BrokerError } from '../base/errors/broker-error.js';
+import { errorTable } from '../base/errors/error-table.js';
+import { type AckGroup, groupAcks } from './ack-group.js';
+import { type AckResult, DONE, DONE_BEFORE, refused } from './ack-result.js';
+import type { AckRequest } from './ack.request.js';
+import { AtMost, eachAtMost } from './at-most.js';
+import { AckByHash } from './by-hash.js';
+import { FullBatchAck } from './full-batch.js';
+import { RecentAcks } from './recent-acks.js';
+import { ReleaseNotice } from './release-notice.js';
+
+export interface AckStats {
+  requests: number;
+  items: number;
+  /** Groups completed by position … */
+  fullBatches: number;
+  /** … repeated … */
+  repeats: number;
+  /** … and resolved by transactionId. */
+  byHash: number;
+  /** Groups without a verdict: no connection, no permit, a failed statement. */
+  failures: number;
+}
+
+/** One result for every item of a group, or one per item. */
+type Settled = AckResult | readonly AckResult[];
+
+/** Groups under way for one request; more than go into one flush gains nothing. */
+const GROUPS_AT_ONCE = 1000;
+/** Groups of one request that look up transactionIds at once: the ack lane belongs to everybody. */
+const BY_HASH_AT_ONCE = 8;
+
+/**
+ * The life of an ack, for each (partition, lease) of the request:
+ *
+ *   said before? → no-op        full batch? → one cursor move, many to a commit        else → by transactionId
+ *        and whatever released the lease is announced before the answer, so that the next pop finds it
+ */
+@Injectable()
+export class AckService {
+  private readonly logger = new Logger(AckService.name);
+  private readonly counters = { requests: 0, items: 0, fullBatches: 0, repeats: 0, byHash: 0, failures: 0 };
+
+  constructor(
+    private readonly recent: RecentAcks,
+    private readonly fullBatch: FullBatchAck,
+    private readonly byHash: AckByHash,
+    private readonly notice: ReleaseNotice,
+  ) {}
+
+  /**
+   * One result per item, in order.
+   * @throws BrokerError `overloaded` when nothing of the request was tried; every other failure is its items' error
+   */
+  async acknowledge({ group, items }: AckRequest): Promise<AckResult[]> {
+    this.counters.requests += 1;
+    this.counters.items += items.length;
+    const results = items.map(({ problem }) => (problem === null ? DONE : refused(problem)));
+    const groups = await groupAcks(items, group);
+    const byHashAtOnce = new AtMost(BY_HASH_AT_ONCE);
+    let overloaded = 0;
+
+    await eachAtMost(groups, GROUPS_AT_ONCE, async (acks) => {
+      let settled: Settled;
+      try {
+        settled = await this.settle(acks, byHashAtOnce);
+      } catch (error) {
+        if (error instanceof BrokerError && error.code === 'overloaded') overloaded += 1;
+        settled = refused(this.errorText(error));
+      }
+      acks.positions.forEach((position, i) => {
+        results[position] = isForAll(settled) ? settled : settled[i];
+      });
+    });
+
+    if (overloaded > 0 && overloaded === groups.length) throw new BrokerError('overloaded');
+    return results;
+  }
+
+  stats(): AckStats {
+    return { ...this.counters };
+  }
+
+  private async settle(acks: AckGroup, byHashAtOnce: AtMost): Promise<Settled> {
+    if (!acks.isCompletion || acks.worker === '') return this.settleByHash(acks, byHashAtOnce);
+    const fingerprint = await acks.fingerprint();
+    const saidBefore = this.recent.find(acks, fingerprint.digest);
+    if (saidBefore && (await saidBefore)) {
+      this.counters.repeats += 1;
+      return DONE_BEFORE;
+    }
+    // No turn passes between looking and remembering, so of two equal requests one is the first.
+    const outcome = this.complete(acks, fingerprint, byHashAtOnce);
+    this.recent.remember(acks, fingerprint.digest, outcome.then(isSuccess));
+    return outcome;
+  }
+
+  private async complete(acks: AckGroup, acked: Fingerprint, byHashAtOnce: AtMost): Promise<Settled> {
+    if (!(await this.fullBatch.complete(acks, acked))) return this.settleByHash(acks, byHashAtOnce);
+    this.counters.fullBatches += 1;
+    await this.notice.send(acks, true);
+    return DONE;
+  }
+
+  private settleByHash(acks: AckGroup, byHashAtOnce: AtMost): Promise<Settled> {
+    return byHashAtOnce.run(async () => {
+      this.counters.byHash += 1;
+      const { results, released } = await this.byHash.settle(acks);
+      if (released) await this.notice.send(acks, false);
+      return results;
+    });
+  }
+
+  private errorText(error: unknown): string {
+    this.counters.failures += 1;
+    if (!(error instanceof BrokerError)) {
+      this.logger.error(`ack failed: ${(error as Error).message}`, (error as Error).stack);
+      return errorTable.internal.meaning;
+    }
+    // The others have been logged where they happened, once for all the requests that met them.
+    if (error.code === 'sql_failed' || error.code === 'internal') {
+      const { message } = (error.cause ?? error) as Error;
+      this.logger.warn(`ack failed: ${message}`);
+    }
+    return error.code === 'pool' ? 'pool' : error.message;
+  }
+}
+
+function isForAll(settled: Settled): settled is AckResult {
+  return !Array.isArray(settled);
+}
+
+function isSuccess(settled: Settled): boolean {
+  return isForAll(settled) ? settled.success : settled.every(({ success }) => success);
+}

@@ -1,0 +1,41 @@
+import { Module, type DynamicModule } from '@nestjs/common';
+import { ConfigModule, registerAs } from '@nestjs/config';
+import { AckModule } from './ack/ack.module.js';
+import { ClockModule } from './base/clock/clock.module.js';
+import type { Environment } from './base/config/environment.js';
+import { QueueEventsModule } from './base/queue-events.module.js';
+import { OptionsModule } from './boot/options.module.js';
+import { HealthModule } from './health/health.module.js';
+import { LeaseModule } from './lease/lease.module.js';
+import { PopModule } from './pop/pop.module.js';
+import { PushModule } from './push/push.module.js';
+import { QueuesModule } from './queues/queues.module.js';
+import type { DatabaseOptions } from './raw-sql/database-options.js';
+import { RawSqlModule } from './raw-sql/raw-sql.module.js';
+
+/** The list of modules and nothing else. */
+@Module({})
+export class AppModule {
+  static with(environment: Environment, database: DatabaseOptions): DynamicModule {
+    return {
+      module: AppModule,
+      imports: [
+        ConfigModule.forRoot({
+          isGlobal: true,
+          ignoreEnvFile: true,
+          load: [registerAs('environment', () => environment)],
+        }),
+        OptionsModule.with(environment, database),
+        ClockModule,
+        QueueEventsModule,
+        RawSqlModule,
+        PopModule,
+        PushModule,
+        AckModule,
+        LeaseModule,
+        QueuesModule,
+        HealthModule,
+      ],
+    };
+  }
+}

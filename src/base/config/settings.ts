@@ -1,0 +1,318 @@
+import { boolean, choice, decimal, integer, text } from './setting.js';
+
+/**
+ * Every environment variable the broker reads: unit, default, bounds. `docs/configuration.md` is made from this table.
+ * A name stands here only when it acts.
+ */
+export const settings = {
+  // HTTP
+  PORT: integer({
+    default: 6632,
+    min: 0,
+    max: 65535,
+    about: 'Port the broker listens on; 0 takes a free one.',
+  }),
+  QUEEN_BIND_ADDR: text({ default: '0.0.0.0', about: 'Address the broker listens on.' }),
+  QUEEN_MAX_BODY_BYTES: integer({
+    default: 67_108_864,
+    min: 1024,
+    max: 536_870_912,
+    unit: 'bytes',
+    about: 'Largest request body, as sent and as inflated.',
+  }),
+  QUEEN_KEEP_ALIVE_TIMEOUT_MS: integer({
+    default: 95_000,
+    min: 1000,
+    max: 3_600_000,
+    unit: 'ms',
+    about:
+      'How long an idle connection is kept. Must exceed the idle time of clients and load balancers in front.',
+  }),
+  QUEEN_HEADERS_TIMEOUT_MS: integer({
+    default: 15_000,
+    min: 1000,
+    max: 600_000,
+    unit: 'ms',
+    about: 'A client that has not sent its headers by then is cut off.',
+  }),
+  QUEEN_REQUEST_TIMEOUT_MS: integer({
+    default: 120_000,
+    min: 1000,
+    max: 3_600_000,
+    unit: 'ms',
+    about: 'A client that has not sent its whole request by then is cut off. Long-polls are not affected.',
+  }),
+  QUEEN_SHUTDOWN_GRACE_MS: integer({
+    default: 25_000,
+    min: 1000,
+    max: 600_000,
+    unit: 'ms',
+    about: 'How long a drain may take before the process ends anyway.',
+  }),
+
+  // PostgreSQL
+  DATABASE_URL: text({
+    default: '',
+    secret: true,
+    pattern: /^(postgres(ql)?:\/\/.+)?$/,
+    bounds: 'a postgres:// or postgresql:// address',
+    about:
+      'Address of PostgreSQL with user and password. Wins over the PG_ names. Neither given: the embedded server.',
+  }),
+  PG_HOST: text({ default: '', about: 'Host of PostgreSQL.' }),
+  PG_PORT: integer({ default: 5432, min: 1, max: 65535, about: 'Port of PostgreSQL.' }),
+  PG_USER: text({ default: 'postgres', about: 'User.' }),
+  PG_PASSWORD: text({ default: 'postgres', secret: true, about: 'Password.' }),
+  PG_DATABASE: text({ default: 'postgres', aliases: ['PG_DB'], about: 'Database name.' }),
+  PG_USE_SSL: boolean({ default: false, about: 'Speak TLS to PostgreSQL.' }),
+  PG_SSL_REJECT_UNAUTHORIZED: boolean({
+    default: true,
+    about: 'Refuse certificates that cannot be verified.',
+  }),
+  DB_POOL_SIZE: integer({
+    default: 48,
+    min: 4,
+    max: 1000,
+    about: 'Connections in the pool. The limiter lanes are scaled to fit.',
+  }),
+  DB_POOL_WAIT_MS: integer({
+    default: 5000,
+    min: 50,
+    max: 60_000,
+    unit: 'ms',
+    about: 'How long a request waits for a free connection before it answers "pool".',
+  }),
+  DB_POOL_WAITERS_MAX: integer({
+    default: 2000,
+    min: 1,
+    max: 100_000,
+    about: 'How many requests may wait for a connection; beyond, they are answered 503 at once.',
+  }),
+  QUEEN_POOL_RESERVE: integer({
+    default: 12,
+    min: 2,
+    max: 500,
+    aliases: ['QUEEN_ADMISSION_POOL_RESERVE'],
+    about: 'Connections kept free of the limiter lanes, for probes and admin routes.',
+  }),
+  QUEEN_STMT_TIMEOUT_MS: integer({
+    default: 30_000,
+    min: 50,
+    max: 100_000,
+    unit: 'ms',
+    about:
+      'Longest statement; beyond, it is cancelled and its connection destroyed. Must stay well below 120 s (Z34).',
+  }),
+  QUEEN_PG_NAMED_STATEMENTS: boolean({
+    default: true,
+    about: 'Prepare statements by name. Switch off behind a transaction pooler that cannot keep them.',
+  }),
+  QUEEN_APPLY_SCHEMA: boolean({ default: true, about: 'Apply database/ at boot. Off: only check it.' }),
+  QUEEN_DATA_DIR: text({
+    default: './.queen-data',
+    about: 'Directory of the embedded PostgreSQL (folder pg) and its address (file database.url).',
+  }),
+
+  // Pop
+  DEFAULT_TIMEOUT: integer({
+    default: 30_000,
+    min: 0,
+    max: 3_600_000,
+    unit: 'ms',
+    aliases: ['POP_DEFAULT_TIMEOUT_MS'],
+    about: 'Long-poll deadline when the request names none.',
+  }),
+  POP_WAIT_INITIAL_INTERVAL_MS: integer({
+    default: 100,
+    min: 1,
+    max: 60_000,
+    unit: 'ms',
+    about: 'First re-poll intervals of a parked pop.',
+  }),
+  POP_WAIT_BACKOFF_THRESHOLD: integer({
+    default: 3,
+    min: 0,
+    max: 1000,
+    about: 'Re-polls before the interval grows.',
+  }),
+  POP_WAIT_BACKOFF_MULTIPLIER: decimal({ default: 2, min: 1, max: 100, about: 'Growth of the interval.' }),
+  POP_WAIT_MAX_INTERVAL_MS: integer({
+    default: 1000,
+    min: 1,
+    max: 60_000,
+    unit: 'ms',
+    about: 'Longest re-poll interval: what a lost wake costs at most.',
+  }),
+  QUEEN_POP_PENDING_GATE: boolean({
+    default: true,
+    about: 'Ask the cheap pending probe before single-partition and discovery pops of a waiting request.',
+  }),
+  QUEEN_POP_MAX_BYTES: integer({
+    default: 16_777_216,
+    min: 65_536,
+    max: 268_435_456,
+    unit: 'bytes',
+    about:
+      'Message bytes after which an answer takes no further segment into memory at once; larger answers go out in slices.',
+  }),
+
+  // Push
+  QUEEN_V2_BUNDLE_MAX: integer({
+    default: 64,
+    min: 1,
+    max: 1024,
+    about: 'Partitions that concurrent pushes share one transaction for.',
+  }),
+  QUEEN_V2_FUSION_MAX_INFLIGHT: integer({
+    default: 2,
+    min: 1,
+    max: 64,
+    about: 'Push transactions at once; what arrives meanwhile goes into the next one together.',
+  }),
+  QUEEN_PUSH_BUFFER_BYTES: integer({
+    default: 268_435_456,
+    min: 1_048_576,
+    max: 17_179_869_184,
+    unit: 'bytes',
+    about: 'Memory of pushes that have no answer yet; beyond, further ones are answered 503.',
+  }),
+
+  // Hot-list
+  QUEEN_HOTLIST: boolean({
+    default: true,
+    about: 'Candidates from the in-memory ring; off: from the SQL scan.',
+  }),
+  QUEEN_HOTLIST_FACTOR: integer({
+    default: 8,
+    min: 1,
+    max: 64,
+    about: 'Candidates a pop takes from the ring, times its partitions parameter.',
+  }),
+  QUEEN_HOTLIST_CANDIDATES_MIN: integer({
+    default: 16,
+    min: 1,
+    max: 1024,
+    about: 'Fewest candidates a pop takes.',
+  }),
+  QUEEN_HOTLIST_CANDIDATES_MAX: integer({
+    default: 256,
+    min: 1,
+    max: 4096,
+    about: 'Most candidates a pop takes.',
+  }),
+  QUEEN_HOTLIST_WINDOW_BATCH: integer({
+    default: 100,
+    min: 1,
+    max: 1_000_000,
+    about: 'Messages after which a windowBuffer hold ends early.',
+  }),
+  QUEEN_HOTLIST_PAD_MS: integer({
+    default: 300,
+    min: 0,
+    max: 60_000,
+    unit: 'ms',
+    about: 'Padding after a lease or hold before the partition is looked at again.',
+  }),
+  QUEEN_HOTLIST_REVISIT_CAP_MS: integer({
+    default: 1000,
+    min: 50,
+    max: 60_000,
+    unit: 'ms',
+    about: 'Longest time a leased partition rests before it is looked at again.',
+  }),
+  QUEEN_HOTLIST_RESEED_MS: integer({
+    default: 30_000,
+    min: 100,
+    max: 3_600_000,
+    unit: 'ms',
+    about: 'Period of the reseed of recently written partitions.',
+  }),
+  QUEEN_HOTLIST_RESEED_FULL_MS: integer({
+    default: 300_000,
+    min: 0,
+    max: 86_400_000,
+    unit: 'ms',
+    about: 'Period of the full reseed; 0: every reseed is full.',
+  }),
+  QUEEN_HOTLIST_RESEED_WINDOW_MS: integer({
+    default: 0,
+    min: 0,
+    max: 604_800_000,
+    unit: 'ms',
+    about: 'How far back the windowed reseed looks; 0: derived.',
+  }),
+  QUEEN_HOTLIST_IDLE_SWEEP_MS: integer({
+    default: 300_000,
+    min: 0,
+    max: 86_400_000,
+    unit: 'ms',
+    about: 'Period after which untouched queues leave memory; 0: never.',
+  }),
+  QUEEN_HOTLIST_UNSERVED_TRIM_MS: integer({
+    default: 30_000,
+    min: 0,
+    max: 86_400_000,
+    unit: 'ms',
+    about: 'A queue nobody pops here leaves memory after this time; 0: never.',
+  }),
+
+  // Limiter
+  QUEEN_SEG_POP_INIT: integer({ default: 12, min: 1, max: 1000, about: 'Pop lane: permits at start.' }),
+  QUEEN_SEG_POP_MIN: integer({ default: 8, min: 1, max: 1000, about: 'Pop lane: fewest permits.' }),
+  QUEEN_SEG_POP_MAX: integer({ default: 16, min: 1, max: 1000, about: 'Pop lane: most permits.' }),
+  QUEEN_SEG_PUSH_INIT: integer({ default: 8, min: 1, max: 1000, about: 'Push lane: permits at start.' }),
+  QUEEN_SEG_PUSH_MIN: integer({ default: 8, min: 1, max: 1000, about: 'Push lane: fewest permits.' }),
+  QUEEN_SEG_PUSH_MAX: integer({ default: 12, min: 1, max: 1000, about: 'Push lane: most permits.' }),
+  QUEEN_SEG_ACK_INIT: integer({ default: 4, min: 1, max: 1000, about: 'Ack lane: permits at start.' }),
+  QUEEN_SEG_ACK_MIN: integer({ default: 4, min: 1, max: 1000, about: 'Ack lane: fewest permits.' }),
+  QUEEN_SEG_ACK_MAX: integer({ default: 6, min: 1, max: 1000, about: 'Ack lane: most permits.' }),
+  QUEEN_VEGAS_ALPHA: decimal({
+    default: 3,
+    min: 0,
+    max: 1000,
+    about: 'Queue estimate below which a lane grows.',
+  }),
+  QUEEN_VEGAS_BETA: decimal({
+    default: 6,
+    min: 0,
+    max: 1000,
+    about: 'Queue estimate above which a lane shrinks.',
+  }),
+  QUEEN_LANE_WAITERS_MAX: integer({
+    default: 5000,
+    min: 1,
+    max: 1_000_000,
+    about: 'Requests that may wait for a permit of one lane; beyond, they are answered 503.',
+  }),
+  QUEEN_LANE_WAIT_MS: integer({
+    default: 10_000,
+    min: 10,
+    max: 600_000,
+    unit: 'ms',
+    about: 'Longest wait for a permit.',
+  }),
+
+  // Ack
+  QUEEN_ACK_REGISTRY: boolean({
+    default: true,
+    about: 'Remember handed-out batches, so that acking a whole batch is one cursor move; off: every ack is resolved by transactionId.',
+  }),
+  QUEEN_ACK_REGISTRY_MB: integer({
+    default: 32,
+    min: 1,
+    max: 4096,
+    unit: 'MiB',
+    about: 'Memory for handed-out batches; beyond, the oldest are forgotten and their acks are resolved by transactionId.',
+  }),
+  QUEEN_ACK_FUSION: boolean({
+    default: true,
+    about: 'Let whole-batch acks that arrive together share one commit; off: one commit each.',
+  }),
+
+  // Logs
+  LOG_LEVEL: choice({
+    default: 'info',
+    choices: ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'],
+    about: 'Least important log line written.',
+  }),
+} as const;

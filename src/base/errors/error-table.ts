@@ -1,0 +1,101 @@
+/**
+ * Every code a client can see, with its status and the sentence that says what to do.
+ * `docs/errors.md` is compared with this table by test/tidy/error-codes.spec.ts.
+ */
+export const errorTable = {
+  bad_body: {
+    status: 400,
+    meaning: 'The request body cannot be used; the error names what is wrong. Correct it and send it again.',
+  },
+  json_too_deep: { status: 400, meaning: 'The JSON nests deeper than 512 levels. Flatten the document.' },
+  bad_parameter: {
+    status: 400,
+    meaning: 'A query parameter is outside its rule; the error names it. Correct it and send it again.',
+  },
+  bad_name: {
+    status: 400,
+    meaning: 'A queue, partition or group name breaks a naming rule; the error names the rule.',
+  },
+  bad_path: {
+    status: 400,
+    meaning: 'The path holds a broken percent escape. Encode every name with encodeURIComponent.',
+  },
+  no_filter: { status: 400, meaning: 'A discovery pop needs a namespace or a task. Name at least one.' },
+  queue_required: { status: 400, meaning: 'The body has no queue. Name the queue as a JSON string.' },
+  bad_option: {
+    status: 400,
+    meaning:
+      'A queue option has the wrong type, is out of range, or has no effect in this version; the error names it.',
+  },
+  no_such_route: { status: 404, meaning: 'No such path. See the route list in README.md.' },
+  method_not_allowed: {
+    status: 405,
+    meaning: 'The path exists, the method does not; the Allow header lists those that do.',
+  },
+  request_timeout: {
+    status: 408,
+    meaning: 'The request did not arrive in time. Send it again on a faster connection.',
+  },
+  body_too_large: {
+    status: 413,
+    meaning:
+      'The body is larger than QUEEN_MAX_BODY_BYTES, compressed or inflated. Send fewer items a request.',
+  },
+  unsupported_encoding: {
+    status: 415,
+    meaning: 'Only identity and gzip bodies are read. Send one of these.',
+  },
+  headers_too_large: {
+    status: 431,
+    meaning: 'The request headers are too large. Send fewer or shorter ones.',
+  },
+  overloaded: {
+    status: 503,
+    meaning:
+      'Too much is waiting for the same resource. Wait the seconds in Retry-After, then send it again.',
+  },
+  too_many_waiters: {
+    status: 429,
+    meaning: 'Too many requests already wait here. Wait the seconds in Retry-After, then send it again.',
+  },
+  database_unavailable: {
+    status: 503,
+    meaning:
+      'PostgreSQL cannot take writes now (away, restarting or read-only). Wait the seconds in Retry-After, then send it again.',
+  },
+  draining: {
+    status: 503,
+    meaning: 'This broker is shutting down. Send the request to another one, or again after Retry-After.',
+  },
+  pool: {
+    status: 500,
+    meaning:
+      'No database connection came free in time. Try again; if it persists raise DB_POOL_SIZE or add a broker.',
+  },
+  statement_timeout: {
+    status: 500,
+    meaning:
+      'A statement ran longer than QUEEN_STMT_TIMEOUT_MS and was cancelled; nothing of it was kept. Try again.',
+  },
+  sql_failed: {
+    status: 500,
+    meaning:
+      'PostgreSQL refused a statement; the broker log has the SQLSTATE. Try again; report it if it persists.',
+  },
+  segment_damaged: {
+    status: 500,
+    meaning:
+      'A stored segment fails its checksum; the log names it. Other partitions are served; restore it or step over it with a seek.',
+  },
+  offset_too_large: {
+    status: 500,
+    meaning:
+      'An offset is beyond 9007199254740991, the largest this broker counts exactly. Move to a new partition.',
+  },
+  internal: {
+    status: 500,
+    meaning: 'Something unexpected happened; the broker log has the request id. Report it.',
+  },
+} as const satisfies Record<string, { status: number; meaning: string }>;
+
+export type ErrorCode = keyof typeof errorTable;

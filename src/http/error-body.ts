@@ -1,0 +1,35 @@
+import { BrokerError } from '../base/errors/broker-error.js';
+import { errorTable, type ErrorCode } from '../base/errors/error-table.js';
+
+export interface ErrorAnswer {
+  status: number;
+  headers: Record<string, string>;
+  body: Record<string, unknown>;
+}
+
+export function answerFor(error: BrokerError): ErrorAnswer {
+  const headers: Record<string, string> = {};
+  if (error.retryAfterSeconds !== undefined) headers['retry-after'] = String(error.retryAfterSeconds);
+  return { status: error.status, headers, body: { error: error.message, code: error.code, ...error.extra } };
+}
+
+/** What the HTTP layer below us throws, as codes of ours. */
+const FRAMEWORK_CODES: Record<string, ErrorCode> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: 'body_too_large',
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'bad_body',
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: 'bad_body',
+  FST_ERR_CTP_EMPTY_TYPE: 'bad_body',
+  FST_ERR_BAD_URL: 'bad_path',
+  FST_ERR_MAX_PARAM_LENGTH: 'bad_name',
+  FST_ERR_PARAM_LENGTH: 'bad_name',
+  ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
+};
+
+export function frameworkError(error: unknown): BrokerError | null {
+  const { code, statusCode } = error as { code?: string; statusCode?: number };
+  const known = code === undefined ? undefined : FRAMEWORK_CODES[code];
+  if (known) return new BrokerError(known, errorTable[known].meaning);
+  if (statusCode === 413) return new BrokerError('body_too_large');
+  if (statusCode === 400) return new BrokerError('bad_body', 'bad body: the request could not be read');
+  return null;
+}

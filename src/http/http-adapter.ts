@@ -1,0 +1,47 @@
+import { FastifyAdapter } from '@nestjs/platform-fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { mintUuid, uuidText } from '../segment/uuid-v7.js';
+import { BrokerError } from '../base/errors/broker-error.js';
+import type { Environment } from '../base/config/environment.js';
+import { answerFor, frameworkError } from './error-body.js';
+import { JSON_TYPE } from './json-reply.js';
+import { readBodiesAsBytes } from './read-body.js';
+import type { RouteTable } from './route-table.js';
+
+/** 255 bytes of name, each up to three characters when percent-encoded, and some room. */
+const PARAM_LENGTH_MAX = 1024;
+
+/** Fastify as the broker needs it: bytes in, long names, long idle connections, JSON for every failure. */
+export function createHttpAdapter(environment: Environment, routes: RouteTable): FastifyAdapter {
+  const adapter = new FastifyAdapter({
+    logger: false,
+    bodyLimit: environment.QUEEN_MAX_BODY_BYTES,
+    keepAliveTimeout: environment.QUEEN_KEEP_ALIVE_TIMEOUT_MS,
+    requestTimeout: environment.QUEEN_REQUEST_TIMEOUT_MS,
+    forceCloseConnections: 'idle',
+    return503OnClosing: false,
+    routerOptions: { maxParamLength: PARAM_LENGTH_MAX, ignoreTrailingSlash: false },
+    genReqId: (request: { headers: Record<string, string | string[] | undefined> }) =>
+      requestId(request.headers['x-request-id']),
+    frameworkErrors: (error: Error, _request: FastifyRequest, reply: FastifyReply) => {
+      const answer = answerFor(frameworkError(error) ?? new BrokerError('bad_path'));
+      void reply
+        .code(answer.status)
+        .headers(answer.headers)
+        .type(JSON_TYPE)
+        .send(JSON.stringify(answer.body));
+    },
+  });
+  const fastify = adapter.getInstance();
+  routes.collectFrom(fastify as never);
+  readBodiesAsBytes(fastify as never, environment.QUEEN_MAX_BODY_BYTES);
+  fastify.server.headersTimeout = environment.QUEEN_HEADERS_TIMEOUT_MS;
+  return adapter;
+}
+
+/** A caller's id is kept when it is harmless in a log line; otherwise one is minted. */
+function requestId(header: string | string[] | undefined): string {
+  return typeof header === 'string' && /^[\w.:/+=-]{1,128}$/.test(header)
+    ? header
+    : uuidText(mintUuid(Date.now()));
+}

@@ -1,0 +1,27 @@
+import { uuidArray } from '../raw-sql/binary-array.js';
+import { scalarProcedure } from '../raw-sql/procedure.js';
+
+export interface RenewArgs {
+  worker: string;
+  seconds: number;
+  /** The partitions the worker holds; null looks through all cursors. */
+  partitionIds: readonly string[] | null;
+}
+
+export interface Renewal {
+  renewed: number;
+  /** The earliest end among the renewed leases, ISO with microseconds; null when none was. */
+  expiresAt: string | null;
+}
+
+/** The partition list narrows a search by worker, so it needs no tenant of its own. */
+export const logRenewLeaseV1 = scalarProcedure<RenewArgs, Renewal>({
+  name: 'log_renew_lease_v1',
+  parameterTypes: ['text', 'int', 'uuid[]', 'uuid'],
+  values: ({ worker, seconds, partitionIds }) => [
+    worker,
+    seconds,
+    partitionIds && uuidArray(partitionIds),
+    null,
+  ],
+});

@@ -1,0 +1,27 @@
+import type { SqlConnection } from '../../raw-sql/connection-lease.js';
+import type { ClaimedPartition } from '../claim.js';
+import type { PopRequest } from '../pop.request.js';
+
+/** One way to find partitions worth asking about, and to ask. It knows nothing of permits, waiting or order. */
+export interface CandidateSource {
+  /**
+   * Could a claim deliver? `false` is definitive. Answered from memory by the ring; elsewhere by one cheap probe that
+   * takes a connection but no permit.
+   */
+  mayHaveWork(request: PopRequest): boolean | Promise<boolean>;
+
+  /** The claim itself, on a connection the caller lends. Empty: nothing to be had now. */
+  claim(connection: SqlConnection, request: PopRequest, round: Round): Promise<ClaimedPartition[]>;
+
+  /** The last look before sleeping, in the same turn as the registration at the gate; `true` when still quiet. */
+  stillQuiet(request: PopRequest): boolean;
+
+  /** Messages believed to be ready, counted up to `limit`; Infinity when that cannot be told. */
+  estimate(request: PopRequest, limit: number): number;
+}
+
+/** Which round of a pop this is. */
+export interface Round {
+  /** The round began with a wake, not with a timeout or the arrival of the request. */
+  readonly woken: boolean;
+}

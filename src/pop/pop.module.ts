@@ -1,0 +1,43 @@
+import { Module } from '@nestjs/common';
+import { AckRegistryModule } from '../ack-registry/ack-registry.module.js';
+import { HotlistModule } from '../hotlist/hotlist.module.js';
+import { LimiterModule } from '../limiter/limiter.module.js';
+import { QueueConfigModule } from '../queue-config/queue-config.module.js';
+import { WakeGateModule } from '../wake-gate/wake-gate.module.js';
+import { ChooseSource } from './candidate-source/choose-source.js';
+import { DiscoverySource } from './candidate-source/discovery.source.js';
+import { PartitionSource } from './candidate-source/partition.source.js';
+import { PendingProbes } from './candidate-source/pending-probes.js';
+import { ReseedFloor } from './candidate-source/reseed.floor.js';
+import { ReseedWalker } from './candidate-source/reseed-walker.js';
+import { RingSource } from './candidate-source/ring.source.js';
+import { ScanSource } from './candidate-source/scan.source.js';
+import { SeedMarkers } from './candidate-source/seed-markers.js';
+import { FillWindow } from './fill-window.js';
+import { HandOver } from './hand-over.js';
+import { PopController } from './pop.controller.js';
+import { PopMaintenance } from './pop.maintenance.js';
+import { PopService } from './pop.service.js';
+
+/** The serve path: one collaborator a step. A further way to find candidates is one more file in candidate-source. */
+@Module({
+  imports: [HotlistModule, AckRegistryModule, LimiterModule, WakeGateModule, QueueConfigModule],
+  controllers: [PopController],
+  providers: [
+    PopService,
+    PopMaintenance,
+    ChooseSource,
+    RingSource,
+    ScanSource,
+    PartitionSource,
+    DiscoverySource,
+    PendingProbes,
+    SeedMarkers,
+    ReseedWalker,
+    ReseedFloor,
+    FillWindow,
+    HandOver,
+  ],
+  exports: [PopMaintenance],
+})
+export class PopModule {}

@@ -1,0 +1,114 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { CLOCK, type Clock } from '../base/clock/clock.js';
+import { environmentConfig, type Environment } from '../base/config/environment.js';
+import { Deadline } from '../base/clock/deadline.js';
+import { LimiterService } from '../limiter/limiter.service.js';
+import { WaitExpiredError } from '../limiter/lane.js';
+import { QueueConfigService } from '../queue-config/queue-config.service.js';
+import { RawSqlService } from '../raw-sql/raw-sql.service.js';
+import { WakeGateService } from '../wake-gate/wake-gate.service.js';
+import type { CandidateSource, Round } from './candidate-source/candidate-source.js';
+import { ChooseSource } from './candidate-source/choose-source.js';
+import type { ClaimedPartition } from './claim.js';
+import { nothing, type Delivery } from './delivery.js';
+import { FillWindow } from './fill-window.js';
+import { HandOver } from './hand-over.js';
+import { PopMaintenance } from './pop.maintenance.js';
+import type { PopRequest } from './pop.request.js';
+import { retried } from './retry-claim.js';
+import { WaitBackoff, type WaitBackoffOptions } from './wait-backoff.js';
+
+/**
+ * The life of a pop. The order is the design; it is written here and nowhere else.
+ *
+ *   look (memory) → hold to fill (timer) → permit → connection → claim → both given back → hand over
+ *        └─ nothing there: park at the gate holding nothing, look again, until the deadline
+ *
+ * Looking costs neither a permit nor a pooled connection: quiet re-polls grow with the number of parked consumers and
+ * would otherwise queue in front of the one pop that has something to deliver.
+ */
+@Injectable()
+export class PopService {
+  private readonly backoffOptions: WaitBackoffOptions;
+
+  constructor(
+    private readonly maintenance: PopMaintenance,
+    private readonly chooseSource: ChooseSource,
+    private readonly fillWindow: FillWindow,
+    private readonly limiter: LimiterService,
+    private readonly rawSql: RawSqlService,
+    private readonly handOver: HandOver,
+    private readonly wakeGate: WakeGateService,
+    private readonly queueConfig: QueueConfigService,
+    @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(environmentConfig.KEY) environment: Environment,
+  ) {
+    this.backoffOptions = {
+      initialMs: environment.POP_WAIT_INITIAL_INTERVAL_MS,
+      threshold: environment.POP_WAIT_BACKOFF_THRESHOLD,
+      multiplier: environment.POP_WAIT_BACKOFF_MULTIPLIER,
+      maxMs: environment.POP_WAIT_MAX_INTERVAL_MS,
+    };
+  }
+
+  async serve(request: PopRequest, gone: AbortSignal): Promise<Delivery> {
+    const deadline = Deadline.in(this.clock, request.timeoutMs);
+    const backoff = new WaitBackoff(this.backoffOptions);
+    const ticket = request.wait ? this.wakeGate.ticket(request.wakeKey) : null;
+
+    for (let woken = false; ;) {
+      if (this.maintenance.isOn || this.wakeGate.isClosed) return nothing;
+      ticket?.refresh(); // before looking: a wake from here on counts
+      const source = await this.chooseSource.for(request);
+
+      if (await source.mayHaveWork(request)) {
+        if (this.fillWindow.anyConfigured) await this.holdToFill(source, request, deadline, gone);
+        const claimed = await this.claim(source, request, deadline, gone, { woken });
+        if (claimed.length > 0) return this.handOver.of(request, claimed);
+      }
+
+      if (!ticket || deadline.hasPassed || gone.aborted) return nothing;
+      woken = await this.wakeGate.park(ticket, backoff.next(deadline.remainingMs), gone, () =>
+        source.stillQuiet(request),
+      );
+      if (woken) backoff.reset();
+    }
+  }
+
+  /** The minimum pop wait: only for an under-full batch, holding nothing (seed, "The minimum pop wait"). */
+  private holdToFill(
+    source: CandidateSource,
+    request: PopRequest,
+    deadline: Deadline,
+    gone: AbortSignal,
+  ): Promise<void> {
+    const minPopWaitMs = this.queueConfig.peek(request.tenant, request.queue)?.minPopWaitMs ?? 0;
+    const ready = { estimate: (limit: number) => source.estimate(request, limit) };
+    return this.fillWindow.hold(ready, request, minPopWaitMs, deadline, gone);
+  }
+
+  /** Permit, then connection. Both are back before this returns, whatever happens inside. */
+  private async claim(
+    source: CandidateSource,
+    request: PopRequest,
+    deadline: Deadline,
+    gone: AbortSignal,
+    round: Round,
+  ): Promise<ClaimedPartition[]> {
+    const waitMs = request.wait ? deadline.remainingMs : undefined;
+    try {
+      return await this.limiter.withPermit(
+        'pop',
+        gone,
+        (permit) =>
+          this.rawSql.withConnection(gone, (connection) =>
+            retried(permit, () => source.claim(connection, request, round)),
+          ),
+        { key: request.key, waitMs },
+      );
+    } catch (error) {
+      if (error instanceof WaitExpiredError) return []; // the deadline passed in the queue: an empty answer, not a failure
+      throw error;
+    }
+  }
+}

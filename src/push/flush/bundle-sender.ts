@@ -1,0 +1,121 @@
+import { Inject, Injectable, Logger } from '@nestjs/common';
+import { CLOCK, type Clock } from '../../base/clock/clock.js';
+import { BrokerError } from '../../base/errors/broker-error.js';
+import type { Permit } from '../../limiter/permit.js';
+import { RawSqlService } from '../../raw-sql/raw-sql.service.js';
+import { SqlStatementError } from '../../raw-sql/sql-failure.js';
+import { checkVerdicts, logPushMultiV1, type PushSegmentArgs, type PushVerdict } from '../push.procedures.js';
+
+export type SegmentOutcome = PushVerdict | { readonly status: 'failed'; readonly error: BrokerError };
+
+const RETRIES = 3;
+const RETRY_MS_MIN = 5;
+const RETRY_MS_MAX = 50;
+/** Raised by the push procedures when a partition was deleted between their look at it and their lock. */
+const PARTITION_GONE = 'QGONE';
+const LOG_EVERY_MS = 10_000;
+
+/** Sends segments in one transaction, and decides what a failure of it means for each of them. */
+@Injectable()
+export class BundleSender {
+  private readonly logger = new Logger('Push');
+  private loggedAtMs = -Infinity;
+  private rttMsSum = 0;
+
+  constructor(
+    private readonly rawSql: RawSqlService,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {}
+
+  /** Time spent in push statements that succeeded, without the wait for a connection. */
+  get rttMs(): number {
+    return this.rttMsSum;
+  }
+
+  /**
+   * One outcome per segment, in order; never rejects.
+   *
+   * What a second attempt may not meet (deadlock, serialization) is tried again. Data that PostgreSQL refuses fails
+   * only the segment it is in: each is sent once more alone. When the connection or the time ran out, nobody knows
+   * whether the commit happened: all fail, and a client that repeats its transactionIds finds out without harm.
+   */
+  async send(segments: readonly PushSegmentArgs[], permit: Permit): Promise<SegmentOutcome[]> {
+    let failure: unknown;
+    for (let attempt = 0; attempt <= RETRIES; attempt++) {
+      if (attempt > 0) await this.pause();
+      try {
+        return await this.commit(segments, permit);
+      } catch (error) {
+        failure = error;
+        if (!mayPassNextTime(error)) break;
+      }
+    }
+    if (segments.length > 1 && isRefusal(failure)) return this.sendEachAlone(segments, permit);
+    const error = this.asBrokerError(failure);
+    return segments.map(() => ({ status: 'failed', error }));
+  }
+
+  private async sendEachAlone(
+    segments: readonly PushSegmentArgs[],
+    permit: Permit,
+  ): Promise<SegmentOutcome[]> {
+    const outcomes: SegmentOutcome[] = [];
+    for (const segment of segments) {
+      const [outcome] = await this.send([segment], permit);
+      outcomes.push(outcome);
+      if (outcome.status === 'failed' && !isRefusal(outcome.error)) {
+        // The database went away: every further one would wait for it in turn.
+        return segments.map((_, k) => outcomes[k] ?? outcome);
+      }
+    }
+    return outcomes;
+  }
+
+  private commit(segments: readonly PushSegmentArgs[], permit: Permit): Promise<PushVerdict[]> {
+    return this.rawSql.withConnection(null, async (connection) => {
+      const startedMs = this.clock.monoMs();
+      try {
+        const verdicts = await connection.callOne(logPushMultiV1, segments);
+        const rttMs = this.clock.monoMs() - startedMs;
+        permit.sample(rttMs);
+        this.rttMsSum += rttMs;
+        return checkVerdicts(verdicts, segments);
+      } catch (error) {
+        if (error instanceof BrokerError && error.code === 'statement_timeout') permit.timedOut();
+        throw error;
+      }
+    });
+  }
+
+  private pause(): Promise<void> {
+    const delayMs = RETRY_MS_MIN + Math.random() * (RETRY_MS_MAX - RETRY_MS_MIN);
+    return new Promise((resolve) => void this.clock.after(delayMs, resolve));
+  }
+
+  private asBrokerError(failure: unknown): BrokerError {
+    const error =
+      failure instanceof BrokerError
+        ? failure
+        : new BrokerError('internal', undefined, undefined, { cause: failure });
+    const nowMs = this.clock.monoMs();
+    // One line for many: a database that is away fails every flush.
+    if (nowMs - this.loggedAtMs >= LOG_EVERY_MS) {
+      this.loggedAtMs = nowMs;
+      const detail =
+        error instanceof SqlStatementError
+          ? `${error.sqlState ?? 'no SQLSTATE'} ${error.sqlMessage}`
+          : `${error.code}${failure instanceof BrokerError ? '' : ` (${String(failure)})`}`;
+      this.logger.error(`push statement failed: ${detail}`);
+    }
+    return error;
+  }
+}
+
+function mayPassNextTime(error: unknown): boolean {
+  return error instanceof SqlStatementError && (error.retryable || error.sqlState === PARTITION_GONE);
+}
+
+/** PostgreSQL answered and said no, so nothing was committed and the connection lives. */
+function isRefusal(error: unknown): boolean {
+  return error instanceof SqlStatementError && error.sqlState !== undefined;
+}

@@ -1,0 +1,24 @@
+import { Controller, Post, Req, Res } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { DEFAULT_TENANT } from '../base/names/names.js';
+import { sendJsonBytes } from '../http/json-reply.js';
+import { bodyOf } from '../http/read-body.js';
+import { renderPushResults } from './push.reply.js';
+import { parsePushBody } from './push.request.js';
+import { PushService } from './push.service.js';
+
+/** Body in, items to the service, results out. A push that began is finished whether or not its client stays. */
+@Controller('api/v1/push')
+export class PushController {
+  constructor(private readonly pushes: PushService) {}
+
+  @Post()
+  async push(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    const body = bodyOf(request);
+    const results = await this.pushes.push(parsePushBody(body), {
+      tenant: DEFAULT_TENANT,
+      bodyBytes: body.length,
+    });
+    sendJsonBytes(reply, 201, await renderPushResults(results));
+  }
+}

@@ -1,0 +1,80 @@
+import { BrokerError } from '../base/errors/broker-error.js';
+import { byteaArray, int4Array, int8Array, textArray, uuidArray } from '../raw-sql/binary-array.js';
+import { procedure, scalarProcedure } from '../raw-sql/procedure.js';
+import type { PartitionTarget } from './partition-target.js';
+
+/** One segment as log_push_multi_v1 takes it. */
+export interface PushSegmentArgs {
+  readonly target: PartitionTarget;
+  /** Messages in the blob. */
+  readonly count: number;
+  /** 16 bytes per message, in frame order. */
+  readonly hashes: Buffer;
+  /** None of the hashes exists at or below this offset; -1 promises nothing. */
+  readonly verified: number;
+  readonly blob: Buffer;
+}
+
+export type PushVerdict =
+  | { readonly status: 'queued'; readonly baseOffset: number }
+  /** Nothing was written. Frame `i` is known since offset `off`; at least one, ascending by `i`. */
+  | { readonly status: 'duplicate'; readonly dups: readonly { readonly i: number; readonly off: number }[] };
+
+/** All segments in one transaction; one verdict per segment, in the order given. */
+export const logPushMultiV1 = scalarProcedure<readonly PushSegmentArgs[], PushVerdict[]>({
+  name: 'log_push_multi_v1',
+  parameterTypes: ['text[]', 'text[]', 'int[]', 'bytea[]', 'bigint[]', 'bytea[]', 'uuid[]'],
+  values: (segments) => [
+    textArray(segments.map(({ target }) => target.queue)),
+    textArray(segments.map(({ target }) => target.partition)),
+    int4Array(segments.map(({ count }) => count)),
+    byteaArray(segments.map(({ hashes }) => hashes)),
+    int8Array(segments.map(({ verified }) => verified)),
+    byteaArray(segments.map(({ blob }) => blob)),
+    uuidArray(segments.map(({ target }) => target.tenant)),
+  ],
+});
+
+/** Verdicts that do not fit the segments would be handed to the wrong clients, so they are refused as a whole. */
+export function checkVerdicts(verdicts: PushVerdict[], segments: readonly PushSegmentArgs[]): PushVerdict[] {
+  if (!Array.isArray(verdicts) || verdicts.length !== segments.length) {
+    throw new BrokerError('internal', 'the push procedure answered for another number of segments');
+  }
+  verdicts.forEach((verdict, k) => {
+    if (verdict.status === 'queued') return;
+    const { count } = segments[k];
+    const fits = verdict.dups?.length > 0 && verdict.dups.every(({ i }) => i >= 0 && i < count);
+    if (verdict.status !== 'duplicate' || !fits) {
+      throw new BrokerError('internal', 'the push procedure gave a verdict that does not fit its segment');
+    }
+  });
+  return verdicts;
+}
+
+export interface OriginalsArgs {
+  readonly target: PartitionTarget;
+  /** Ascending. */
+  readonly offsets: readonly number[];
+  /** Stop after a segment that brings the blobs to this size. */
+  readonly bytesMax: number;
+}
+
+export interface StoredSegment {
+  readonly base: number;
+  readonly end: number;
+  readonly blob: Buffer;
+}
+
+/** Each stored segment that holds at least one of the offsets, once, ascending. */
+export const logOriginalsV1 = procedure<OriginalsArgs, StoredSegment>({
+  name: 'log_originals_v1',
+  parameterTypes: ['text', 'text', 'bigint[]', 'bigint', 'uuid'],
+  values: ({ target, offsets, bytesMax }) => [
+    target.queue,
+    target.partition,
+    int8Array(offsets),
+    bytesMax,
+    target.tenant,
+  ],
+  row: ([base, end, blob]) => ({ base: base as number, end: end as number, blob: blob as Buffer }),
+});

@@ -1,0 +1,106 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { CLOCK, type Clock } from '../base/clock/clock.js';
+import { BrokerError } from '../base/errors/broker-error.js';
+import { mintUuids } from '../segment/uuid-v7.js';
+import { ByteBudget } from './byte-budget.js';
+import { Countdown } from './countdown.js';
+import { Flusher, type FlusherStats } from './flush/flusher.js';
+import { ItemGroups } from './group-items.js';
+import { PUSH_OPTIONS, type PushOptions } from './push.options.js';
+import type { PushResult } from './push-message.js';
+import type { PushRequest } from './push.request.js';
+import { TurnBudget } from './turn-budget.js';
+
+export interface PushOrigin {
+  tenant: string;
+  /** Size of the body, which the payloads are slices of and keep in memory. */
+  bodyBytes: number;
+}
+
+export interface PushStats extends FlusherStats {
+  requests: number;
+  /** Items of all requests, by what became of them. */
+  messages: number;
+  duplicates: number;
+  failed: number;
+  /** Bytes of requests without an answer. */
+  bufferedBytes: number;
+}
+
+/** What one item costs beside its bytes in the body: parsed item, message, ids, views of the body. */
+const ITEM_BYTES = 512;
+const SLICE_ITEMS = 1_000;
+
+/** Items in, verdicts out: minted ids, groups by partition, and a wait for the flushes that carry them. */
+@Injectable()
+export class PushService {
+  private readonly budget: ByteBudget;
+  private readonly counters = { requests: 0, messages: 0, duplicates: 0, failed: 0 };
+
+  constructor(
+    private readonly flusher: Flusher,
+    @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(PUSH_OPTIONS) options: PushOptions,
+  ) {
+    this.budget = new ByteBudget(options.bufferBytesMax);
+  }
+
+  /**
+   * Stores the items; one result per item, in order, when all are committed and their partitions offered to pops.
+   * Items of one partition keep their order and are stored behind those of requests that were pushed before.
+   *
+   * Where only some could be stored the others are `failed` in their place. When the database failed and nothing was
+   * stored it throws instead: the BrokerError of the first failure, or `overloaded` when too much waits already.
+   */
+  async push({ items }: PushRequest, { tenant, bodyBytes }: PushOrigin): Promise<PushResult[]> {
+    if (items.length === 0) return [];
+    using _held = this.budget.take(bodyBytes + items.length * ITEM_BYTES);
+
+    const request = new Countdown();
+    const groups = new ItemGroups(tenant, request);
+    const results: PushResult[] = [];
+    const turn = new TurnBudget();
+    for (let start = 0; start < items.length; start += SLICE_ITEMS) {
+      const end = Math.min(items.length, start + SLICE_ITEMS);
+      const ids = mintUuids(end - start, this.clock.wallMs());
+      for (let i = start; i < end; i++) results.push(groups.add(items[i], ids[i - start]));
+      const pause = turn.spend(end - start);
+      if (pause) await pause;
+    }
+    for (const { target, messages } of groups.groups) {
+      this.flusher.add(target, messages);
+      const pause = turn.spend(messages.length);
+      if (pause) await pause;
+    }
+    request.takeOff();
+    await request.done;
+
+    this.count(results);
+    throwIfNothingIsStored(results);
+    return results;
+  }
+
+  stats(): PushStats {
+    return { ...this.counters, bufferedBytes: this.budget.takenBytes, ...this.flusher.stats() };
+  }
+
+  private count(results: readonly PushResult[]): void {
+    const { counters } = this;
+    counters.requests += 1;
+    counters.messages += results.length;
+    for (const { status } of results) {
+      if (status === 'duplicate') counters.duplicates += 1;
+      else if (status === 'failed') counters.failed += 1;
+    }
+  }
+}
+
+/** Refused items alone do not fail a request: its client would send the same ones again. */
+function throwIfNothingIsStored(results: readonly PushResult[]): void {
+  let first: BrokerError | null = null;
+  for (const { status, failure } of results) {
+    if (status !== 'failed') return;
+    if (failure instanceof BrokerError) first ??= failure;
+  }
+  if (first) throw first;
+}

@@ -1,0 +1,42 @@
+/** Where PostgreSQL is and how it is used; made once from the environment (or by the embedded server). */
+export interface DatabaseOptions {
+  url: string | null;
+  host: string;
+  port: number;
+  user: string;
+  password: string;
+  database: string;
+  ssl: boolean;
+  sslRejectUnauthorized: boolean;
+  poolSize: number;
+  /** How long a checkout waits for a free connection, in milliseconds. */
+  poolWaitMs: number;
+  /** How many checkouts may wait at once before more are refused. */
+  poolWaitersMax: number;
+  statementTimeoutMs: number;
+  /** Prepared statements by name; off behind a pooler that cannot keep them. */
+  namedStatements: boolean;
+}
+
+export const DATABASE_OPTIONS = Symbol('DatabaseOptions');
+
+/** Options for a single pg client outside the pool (schema, listen, cancel, probes). */
+export function clientConfig(options: DatabaseOptions) {
+  const ssl = options.ssl ? { rejectUnauthorized: options.sslRejectUnauthorized } : undefined;
+  const common = {
+    ssl,
+    keepAlive: true,
+    application_name: 'queen-nest',
+    connectionTimeoutMillis: options.poolWaitMs,
+  };
+  return options.url
+    ? { ...common, connectionString: options.url, ...(ssl ? { ssl } : {}) }
+    : {
+        ...common,
+        host: options.host,
+        port: options.port,
+        user: options.user,
+        password: options.password,
+        database: options.database,
+      };
+}

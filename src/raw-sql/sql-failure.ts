@@ -1,0 +1,100 @@
+import { BrokerError } from '../base/errors/broker-error.js';
+import { AbortedError } from '../base/errors/aborted-error.js';
+
+/**
+ * The only reader of SQLSTATEs. Says which of our errors a failure is, and whether the connection may be used again.
+ * The exhausted pool throws an error without a code, so its text is the only mark.
+ */
+export interface SqlFailure {
+  error: Error;
+  /** False: the connection must not go back to the pool (late bytes, dead socket, demoted server). */
+  connectionUsable: boolean;
+  /** True for failures that a second attempt may not meet: serialization, deadlock, lock timeout. */
+  retryable: boolean;
+  sqlState?: string;
+}
+
+interface DriverError {
+  code?: string;
+  message?: string;
+}
+
+const RETRYABLE = new Set(['40001', '40P01', '55P03']);
+/** Read-only, admin shutdown, crash, cannot connect now, too many connections, disk full. */
+const UNAVAILABLE = new Set(['25006', '57P01', '57P02', '57P03', '53300', '53100', '53200']);
+const SOCKET = /ECONN|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN/;
+const CONNECTION_LOST =
+  /Connection terminated|connection ended|not queryable|Client was closed|server closed/i;
+const POOL_EXHAUSTED =
+  /timeout exceeded when trying to connect|Connection terminated due to connection timeout/i;
+
+export function driverErrorOf(error: unknown): DriverError {
+  const outer = error as { driverError?: DriverError; code?: string; message?: string };
+  return outer?.driverError ?? { code: outer?.code, message: outer?.message };
+}
+
+/** While getting a connection: everything is `pool`, the seed's word for "no connection to be had". */
+export function connectFailure(error: unknown): Error {
+  if (error instanceof BrokerError || error instanceof AbortedError) return error;
+  return new BrokerError('pool', 'pool', undefined, { cause: error });
+}
+
+export function isPoolExhausted(error: unknown): boolean {
+  return POOL_EXHAUSTED.test(driverErrorOf(error).message ?? '');
+}
+
+/** While running a statement. */
+export function statementFailure(error: unknown): SqlFailure {
+  if (error instanceof BrokerError || error instanceof AbortedError) {
+    return { error, connectionUsable: error instanceof AbortedError, retryable: false };
+  }
+  const { code, message = '' } = driverErrorOf(error);
+  if (code === '57014') {
+    return {
+      error: new BrokerError('statement_timeout', undefined, undefined, { cause: error }),
+      connectionUsable: false,
+      retryable: false,
+      sqlState: code,
+    };
+  }
+  if (code && (UNAVAILABLE.has(code) || code.startsWith('08') || SOCKET.test(code))) {
+    return {
+      error: new BrokerError('database_unavailable', undefined, undefined, { cause: error }),
+      connectionUsable: false,
+      retryable: false,
+      sqlState: code,
+    };
+  }
+  if (!code && CONNECTION_LOST.test(message)) {
+    return {
+      error: new BrokerError('database_unavailable', undefined, undefined, { cause: error }),
+      connectionUsable: false,
+      retryable: false,
+    };
+  }
+  return {
+    error: new SqlStatementError(code, message, error),
+    connectionUsable: code !== undefined,
+    retryable: code !== undefined && RETRYABLE.has(code),
+    sqlState: code,
+  };
+}
+
+/**
+ * A statement PostgreSQL refused. `sqlMessage` is the server's text: procedures raise their own prefixes (QPUSH, QCONF…)
+ * there, and the caller who knows the prefix turns it into an answer; otherwise the client sees `sql_failed`.
+ */
+export class SqlStatementError extends BrokerError {
+  constructor(
+    readonly sqlState: string | undefined,
+    readonly sqlMessage: string,
+    cause: unknown,
+  ) {
+    super('sql_failed', undefined, undefined, { cause });
+    this.name = 'SqlStatementError';
+  }
+
+  get retryable(): boolean {
+    return this.sqlState !== undefined && RETRYABLE.has(this.sqlState);
+  }
+}
