@@ -1,7 +1,6 @@
 import 'reflect-metadata';
 import { Logger } from '@nestjs/common';
 import {
-  ConfigurationError,
   loadEnvironment,
   unknownSettings,
   type Environment,

@@ -23,7 +23,8 @@ export class IdHashes {
 
   /** Four words per id. */
   get view(): Int32Array {
-    return this.words.subarray(0, this.count * HASH_WORDS);
+    const length = this.count * HASH_WORDS;
+    return length === this.words.length ? this.words : this.words.subarray(0, length);
   }
 
   /** The id is the UTF-8 in `bytes[start, end)`. */

@@ -1,4 +1,4 @@
-import { Controller, Get, HttpException, Res } from '@nestjs/common';
+import { Controller, Get, Head, HttpException, Res } from '@nestjs/common';
 import { HealthCheck, HealthCheckService, type HealthCheckResult } from '@nestjs/terminus';
 import type { FastifyReply } from 'fastify';
 import { brokerVersion, ENGINE } from '../base/version.js';
@@ -40,6 +40,22 @@ export class HealthController {
       engine: ENGINE,
       version: brokerVersion,
     });
+  }
+
+  /** Some load balancers probe by HEAD; Node leaves the body out. */
+  @Head('live')
+  liveHead(@Res() reply: FastifyReply): Promise<void> {
+    return this.live(reply);
+  }
+
+  @Head('ready')
+  readyHead(@Res() reply: FastifyReply): Promise<void> {
+    return this.ready(reply);
+  }
+
+  @Head()
+  overallHead(@Res() reply: FastifyReply): Promise<void> {
+    return this.overall(reply);
   }
 
   private async answer(reply: FastifyReply, check: () => Promise<HealthCheckResult>): Promise<void> {

@@ -106,7 +106,8 @@ export class HotlistService implements OnModuleDestroy {
 
   /** Remembers an id with its name, if the queue is known here. */
   learn(key: string, id: string, name: string): void {
-    this.book.queue(key)?.partitions.learn(id, name);
+    const partitions = this.book.queue(key)?.partitions;
+    partitions?.learn(partitions.intern(name), id);
   }
 
   /** Only once the group's seed marker is known to exist: a made-up name must not leave a ring behind (G7). */
@@ -319,7 +320,7 @@ export class HotlistService implements OnModuleDestroy {
     for (const [candidate, verdict] of evaluated) {
       applyVerdict(ring, candidate, verdict, terms, nowMs, queue.holds);
       this.counters.verdicts[verdict.state]++;
-      if (verdict.partitionId) queue.partitions.learn(verdict.partitionId, verdict.partition);
+      if (verdict.partitionId) queue.partitions.learn(candidate.index, verdict.partitionId);
     }
 
     this.book.agenda.update(ring);

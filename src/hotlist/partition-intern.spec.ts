@@ -22,7 +22,8 @@ describe('PartitionIntern', () => {
   it('finds a name by its id in any spelling', () => {
     const intern = new PartitionIntern();
     intern.intern('other');
-    const index = intern.learn(idA, 'a');
+    const index = intern.intern('a');
+    intern.learn(index, idA);
     expect(intern.findById(idA)).toBe(index);
     expect(intern.findById(idA.toUpperCase())).toBe(index);
     expect(intern.findById(idB)).toBeUndefined();
@@ -30,15 +31,17 @@ describe('PartitionIntern', () => {
 
   it('follows a partition that was made anew under its old name', () => {
     const intern = new PartitionIntern();
-    const index = intern.learn(idA, 'a');
-    expect(intern.learn(idB, 'a')).toBe(index);
+    const index = intern.intern('a');
+    intern.learn(index, idA);
+    intern.learn(index, idB);
     expect(intern.findById(idB)).toBe(index);
     expect(intern.findById(idA)).toBeUndefined();
   });
 
   it('takes an id that is no UUID as it is', () => {
     const intern = new PartitionIntern();
-    const index = intern.learn('not-a-uuid', 'a');
+    const index = intern.intern('a');
+    intern.learn(index, 'not-a-uuid');
     expect(intern.findById('not-a-uuid')).toBe(index);
   });
 });

@@ -1,10 +1,13 @@
+import { NameIndex } from './name-index.js';
+import { packId } from './pack-id.js';
+
 /**
  * Names and ids of one queue's partitions, each as a small number that never changes while the queue is known here.
  * Shared by all groups of the queue, so a further group costs 44 bytes a partition and no strings.
  */
 export class PartitionIntern {
-  private readonly indexByName = new Map<string, number>();
-  private readonly indexById = new Map<string, number>();
+  private readonly indexByName = new NameIndex();
+  private readonly indexById = new NameIndex();
   private readonly names: string[] = [];
   private readonly ids: (string | undefined)[] = [];
 
@@ -21,18 +24,16 @@ export class PartitionIntern {
     return index;
   }
 
-  /** Remembers which id a name has. A partition made anew under its old name replaces the old id. */
-  learn(id: string, name: string): number {
-    const index = this.intern(name);
+  /** Remembers the id of a partition. One made anew under its old name replaces the old id. */
+  learn(index: number, id: string): void {
     const packed = packId(id);
     const before = this.ids[index];
-    if (before === packed) return index;
+    if (before === packed) return;
     if (before !== undefined) this.indexById.delete(before);
     // Filled up to here: an array with holes would turn into a dictionary.
     while (this.ids.length <= index) this.ids.push(undefined);
     this.ids[index] = packed;
     this.indexById.set(packed, index);
-    return index;
   }
 
   find(name: string): number | undefined {
@@ -46,11 +47,4 @@ export class PartitionIntern {
   name(index: number): string {
     return this.names[index]!;
   }
-}
-
-/** A UUID as its 16 bytes in a one-byte string: 20 bytes less each than the text. Anything else stays as it is. */
-function packId(id: string): string {
-  if (id.length !== 36) return id;
-  const packed = Buffer.from(id.replaceAll('-', ''), 'hex');
-  return packed.length === 16 ? packed.toString('latin1') : id;
 }

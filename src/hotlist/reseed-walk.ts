@@ -17,7 +17,8 @@ export interface WalkTarget {
   finish(ok: boolean): void;
 }
 
-const rowsPerTurn = 2000;
+/** A few milliseconds, also when every name is new. */
+const rowsPerTurn = 1000;
 
 /**
  * One comparison of a ring with PostgreSQL. Whoever began it fetches the pages and hands them in; the pop that finds

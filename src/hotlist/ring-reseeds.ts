@@ -69,7 +69,8 @@ export class RingReseeds {
     let readied = 0;
     for (let at = from; at < to; at++) {
       const { id, name, writtenAgoMs } = rows[at]!;
-      const index = queue.partitions.learn(id, name);
+      const index = queue.partitions.intern(name);
+      queue.partitions.learn(index, id);
       if (applyReseedRow(ring, index, nowMs, queue.holds, isAlive, writtenAgoMs)) readied++;
     }
     this.counters.readySources.reseed += readied;

@@ -23,6 +23,7 @@ const FRAMEWORK_CODES: Record<string, ErrorCode> = {
   FST_ERR_MAX_PARAM_LENGTH: 'bad_name',
   FST_ERR_PARAM_LENGTH: 'bad_name',
   ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
+  HPE_HEADER_OVERFLOW: 'headers_too_large',
 };
 
 export function frameworkError(error: unknown): BrokerError | null {

@@ -52,29 +52,39 @@ export function checkVerdicts(verdicts: PushVerdict[], segments: readonly PushSe
 }
 
 export interface OriginalsArgs {
-  readonly target: PartitionTarget;
-  /** Ascending. */
-  readonly offsets: readonly number[];
-  /** Stop after a segment that brings the blobs to this size. */
+  readonly partitions: readonly {
+    readonly target: PartitionTarget;
+    /** Ascending. */
+    readonly offsets: readonly number[];
+  }[];
+  /** Stop after the segment that brings the blobs to this size. */
   readonly bytesMax: number;
 }
 
 export interface StoredSegment {
+  /** Which of the partitions asked for. */
+  readonly index: number;
   readonly base: number;
   readonly end: number;
   readonly blob: Buffer;
 }
 
-/** Each stored segment that holds at least one of the offsets, once, ascending. */
+/** Each stored segment that holds at least one of the offsets, once, in the order asked for. */
 export const logOriginalsV1 = procedure<OriginalsArgs, StoredSegment>({
   name: 'log_originals_v1',
-  parameterTypes: ['text', 'text', 'bigint[]', 'bigint', 'uuid'],
-  values: ({ target, offsets, bytesMax }) => [
-    target.queue,
-    target.partition,
-    int8Array(offsets),
+  parameterTypes: ['text[]', 'text[]', 'uuid[]', 'int[]', 'bigint[]', 'bigint'],
+  values: ({ partitions, bytesMax }) => [
+    textArray(partitions.map(({ target }) => target.queue)),
+    textArray(partitions.map(({ target }) => target.partition)),
+    uuidArray(partitions.map(({ target }) => target.tenant)),
+    int4Array(partitions.map(({ offsets }) => offsets.length)),
+    int8Array(partitions.flatMap(({ offsets }) => offsets)),
     bytesMax,
-    target.tenant,
   ],
-  row: ([base, end, blob]) => ({ base: base as number, end: end as number, blob: blob as Buffer }),
+  row: ([index, base, end, blob]) => ({
+    index: index as number,
+    base: base as number,
+    end: end as number,
+    blob: blob as Buffer,
+  }),
 });

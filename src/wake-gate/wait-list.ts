@@ -70,6 +70,6 @@ export class WaitList extends FifoItem<WaitList> {
     if (waiter.since < this.forcedSeq || waiter.stillQuiet === null || !waiter.ticket.isQueueWide)
       return false;
     const askFirst = this.handled >= crowdAfter || nowMs < waiter.ticket.lookAgainAtMs;
-    return askFirst && waiter.stillQuiet() === true;
+    return waiter.stillQuiet() === true;
   }
 }

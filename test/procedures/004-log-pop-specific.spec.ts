@@ -39,7 +39,7 @@ describe('a pop of one named partition', () => {
     expect((await consumerRow(db, 'q', 'p'))?.batchEnd).toBe(2);
   });
 
-  it('tells the how manieth delivery it is, and always the first with auto-ack', async () => {
+  it('counts the deliveries of a batch, and calls every auto-acked one the first', async () => {
     await pushMessages(db, 'attempts', 'p', ['a', 'b']);
     for (const attempt of [1, 2, 3]) {
       expect((await popSpecific(db, 'attempts', 'p')).batches[0].attempt).toBe(attempt);

@@ -22,9 +22,12 @@ import { PushService } from '../../src/push/push.service.js';
 import type { SqlConnection } from '../../src/raw-sql/connection-lease.js';
 import type { Procedure } from '../../src/raw-sql/procedure.js';
 import type { RawSqlService } from '../../src/raw-sql/raw-sql.service.js';
+import type { Frame } from '../../src/segment/frame.js';
 import { decodeSegment } from '../../src/segment/segment.js';
 import { HASH_BYTES } from '../../src/segment/transaction-hash.js';
 import { uuidText } from '../../src/segment/uuid-v7.js';
+
+type FakeSegment = Omit<StoredSegment, 'index'>;
 
 /** The push procedures over arrays: same verdicts, all or nothing per call, and a way to hold, fail and watch calls. */
 export class FakeLog {
@@ -38,7 +41,8 @@ export class FakeLog {
   failure: (segments: readonly PushSegmentArgs[]) => Error | null | undefined = () => null;
   originalsFailure: Error | null = null;
   onConnect: () => void = () => undefined;
-  private readonly partitions = new Map<string, StoredSegment[]>();
+  private readonly partitions = new Map<string, FakeSegment[]>();
+  private readonly nextOffset = new Map<string, number>();
   private readonly offsetsByHash = new Map<string, Map<string, number>>();
   private gate: { opened: Promise<void>; open: () => void } | null = null;
 
@@ -56,19 +60,15 @@ export class FakeLog {
 
   /** transactionIds in offset order. */
   stored(queue: string, partition: string): string[] {
-    return this.segments(`${queue}/${partition}`).flatMap(({ base, end, blob }) =>
-      decodeSegment(blob, end - base + 1)
-        .frames()
-        .map((frame) => frame.transactionId.toString()),
-    );
+    return this.frames(queue, partition).map(({ transactionId }) => transactionId.toString());
   }
 
   storedIds(queue: string, partition: string): string[] {
-    return this.segments(`${queue}/${partition}`).flatMap(({ base, end, blob }) =>
-      decodeSegment(blob, end - base + 1)
-        .frames()
-        .map((frame) => uuidText(frame.messageId)),
-    );
+    return this.frames(queue, partition).map(({ messageId }) => uuidText(messageId));
+  }
+
+  payloads(queue: string, partition: string): string[] {
+    return this.frames(queue, partition).map(({ payload }) => payload.toString());
   }
 
   /** Frames per stored segment. */
@@ -144,22 +144,28 @@ export class FakeLog {
     return { status: 'queued', baseOffset: base };
   }
 
-  private readonly nextOffset = new Map<string, number>();
-
-  private originals({ target, offsets, bytesMax }: OriginalsArgs): StoredSegment[] {
+  private originals({ partitions, bytesMax }: OriginalsArgs): StoredSegment[] {
     this.originalsCalls += 1;
     if (this.originalsFailure) throw this.originalsFailure;
     const found: StoredSegment[] = [];
     let bytes = 0;
-    for (const segment of this.segments(`${target.queue}/${target.partition}`)) {
-      if (!offsets.some((offset) => offset >= segment.base && offset <= segment.end)) continue;
-      found.push(segment);
-      if ((bytes += segment.blob.length) >= bytesMax) break;
+    for (const [index, { target, offsets }] of partitions.entries()) {
+      for (const segment of this.segments(`${target.queue}/${target.partition}`)) {
+        if (!offsets.some((offset) => offset >= segment.base && offset <= segment.end)) continue;
+        found.push({ ...segment, index });
+        if ((bytes += segment.blob.length) >= bytesMax) return found;
+      }
     }
     return found;
   }
 
-  private segments(name: string): StoredSegment[] {
+  private frames(queue: string, partition: string): Frame[] {
+    return this.segments(`${queue}/${partition}`).flatMap(({ base, end, blob }) =>
+      decodeSegment(blob, end - base + 1).frames(),
+    );
+  }
+
+  private segments(name: string): FakeSegment[] {
     let segments = this.partitions.get(name);
     if (!segments) this.partitions.set(name, (segments = []));
     return segments;
@@ -200,7 +206,7 @@ export function pushBench(options: Partial<PushOptions> = {}, pushPermits = 8): 
   const all = { bundlePartitionsMax: 64, flushesInFlightMax: 2, bufferBytesMax: 2 ** 28, ...options };
   const { rawSql } = log;
   const sender = new BundleSender(rawSql, clock);
-  const flusher = new Flusher(limiter, sender, new Originals(limiter, rawSql), hotlist, all);
+  const flusher = new Flusher(limiter, sender, new Originals(rawSql), hotlist, all);
   const service = new PushService(flusher, clock, all);
   const push = (items: Partial<PushItem>[]) => {
     const full = items.map(item);

@@ -64,7 +64,7 @@ export class Flusher {
   /** Every message gets its verdict in the end; those of one partition are stored in the order of these calls. */
   add(target: PartitionTarget, messages: readonly PushMessage[]): void {
     this.plan.add(target, messages);
-    if (this.isScheduled || this.inFlight >= this.options.flushesInFlightMax) return;
+    if (this.isScheduled) return;
     // At the end of this turn of the event loop: requests that arrived together leave together.
     this.isScheduled = true;
     setImmediate(() => {
@@ -183,7 +183,7 @@ export class Flusher {
         else duplicates.push({ message, offset });
       });
       survivors.set(target.key, others);
-      void this.originals.settle(target, duplicates); // a read: the partition's next segment need not wait for it
+      this.originals.settle(target, duplicates); // a read, and the partition's next segment need not wait for it
     }
   }
 }
