@@ -19,7 +19,8 @@ interface DriverError {
   message?: string;
 }
 
-const RETRYABLE = new Set(['40001', '40P01', '55P03']);
+/** QGONE is ours: a delete got in between a push's look at the partition and its lock. */
+const RETRYABLE = new Set(['40001', '40P01', '55P03', 'QGONE']);
 /** Read-only, admin shutdown, crash, cannot connect now, too many connections, disk full. */
 const UNAVAILABLE = new Set(['25006', '57P01', '57P02', '57P03', '53300', '53100', '53200']);
 const SOCKET = /ECONN|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN/;

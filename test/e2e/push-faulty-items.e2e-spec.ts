@@ -17,7 +17,7 @@ afterAll(() => broker.stop());
 
 describe('a push that is not of the right shape', () => {
   it.each([
-    ['nothing that is JSON', 'hello', /^bad body: not JSON/],
+    ['a bare word', 'hello', /^bad body: expected an object/],
     ['a truncated document', '{"items":[{"queue":"shape","payload":1}', /^bad body: not JSON/],
     ['something behind the document', '{"items":[{"queue":"shape","payload":1}]}]', /^bad body: not JSON/],
     [
