@@ -186,6 +186,19 @@ describe('check-out', () => {
     expect(test.hotlist.stats().entries.inflight).toBe(1);
   });
 
+  it('does not touch entries that moved on', async () => {
+    const test = await warm();
+    for (const partition of ['a', 'b']) test.hotlist.offer(key, partition, 1);
+    const names = test.hotlist.checkOut(key, 'g', wide);
+    const ring = test.hotlist['book'].ring(key, 'g')!;
+    ring.toReady(0, 0);
+    ring.take(1, 1, 0, 999);
+    ring.toReady(1, 0);
+    names.checkIn([took('a'), took('b')], autoAck);
+    expect(ring.isHeldBy(0, 999)).toBe(true);
+    expect([...ring.readyIndexes()]).toEqual([1]);
+  });
+
   it('puts those nobody looked at before those just served, so that none is passed over for ever (A33)', async () => {
     const test = await warm();
     const lanes = ['a', 'b', 'c', 'd', 'e'];

@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import { newHotlist, type TestHotlist } from '../../test/support/hotlist.js';
 import type { HotlistOptions } from './hotlist.options.js';
 
@@ -89,12 +89,14 @@ describe('RevisitTicker', () => {
 
   it('waits for times no single timer can hold', () => {
     const test = running();
+    const after = jest.spyOn(test.clock, 'after');
     test.hotlist.setConfig(key, { delayedMs: 40 * 86_400_000, windowMs: 0, minPopWaitMs: 0 });
     test.hotlist.offer(key, 'a', 1);
     test.clock.advance(40 * 86_400_000 + 299);
     expect(test.hotlist.stats().entries.ready).toBe(0);
     test.clock.advance(1);
     expect(test.hotlist.stats().entries.ready).toBe(1);
+    expect(after.mock.calls.every(([delayMs]) => delayMs < 2 ** 31)).toBe(true);
   });
 
   it('takes back names of pops that were lost', () => {

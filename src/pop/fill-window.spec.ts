@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
+import { QueueEvents } from '../base/queue-events.js';
 import { Deadline } from '../base/clock/deadline.js';
 import { ManualClock } from '../base/clock/manual-clock.js';
 import { queueKey } from '../base/queue-key.js';
@@ -20,7 +21,7 @@ describe('FillWindow', () => {
   beforeEach(() => {
     clock = new ManualClock();
     gates = new WakeGateService(clock, (run) => setImmediate(run));
-    fillWindow = new FillWindow(gates, clock);
+    fillWindow = new FillWindow(gates, clock, new QueueEvents());
     minPopWaitMs = 200;
     ready = 3;
     estimates = 0;

@@ -67,7 +67,7 @@ export class WaitList extends FifoItem<WaitList> {
   }
 
   private mayStay(waiter: Waiter, nowMs: number): boolean {
-    if (waiter.stillQuiet === null || !waiter.ticket.isQueueWide)
+    if (waiter.since < this.forcedSeq || waiter.stillQuiet === null || !waiter.ticket.isQueueWide)
       return false;
     const askFirst = this.handled >= crowdAfter || nowMs < waiter.ticket.lookAgainAtMs;
     return askFirst && waiter.stillQuiet() === true;

@@ -34,15 +34,15 @@ describe.each(ROUTES)('a parameter of GET %s', (route) => {
         '+1',
         '१',
       ];
-      for (const value of spellings) {
-        const answer = await get(route, `${name}=${value}`);
-        expect([value, answer.status]).toEqual([value, 400]);
-        expect(answer.body).toMatchObject({
+      const answers = await Promise.all(spellings.map((value) => get(route, `${name}=${value}`)));
+      answers.forEach(({ status, body }, i) => {
+        expect([spellings[i], status]).toEqual([spellings[i], 400]);
+        expect(body).toMatchObject({
           error: expect.stringContaining(name),
           code: 'bad_parameter',
           parameters: [name],
         });
-      }
+      });
     },
   );
 

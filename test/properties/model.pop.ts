@@ -46,7 +46,7 @@ export function claim(model: Model, partition: ModelPartition, claim: Claim): De
 
   const cursor =
     partition.cursors.get(claim.group) ??
-    newCursor(firstCursor(model, partition, claim.group, claim.subscription));
+    newCursor(firstCursor(partition, claim.group, claim.subscription));
   partition.cursors.set(claim.group, cursor); // I25
   if (model.isLeased(cursor)) return null; // I16
 
@@ -82,7 +82,6 @@ export function claim(model: Model, partition: ModelPartition, claim: Claim): De
 
 /** I25, I26: the durable subscription, else what the pop asks for; queue mode never skips a backlog. */
 function firstCursor(
-  model: Model,
   partition: ModelPartition,
   group: string,
   { mode, from, at }: Subscription,

@@ -142,7 +142,7 @@ function numberOrNull(moment: Moment | null): number | null {
 }
 
 /** One order for both sides, whatever it is. */
-function sorted<Row>(rows: readonly Row[]): Row[] {
-  const key = (row: Row) => JSON.stringify(row, Object.keys(row as object).sort());
+function sorted(rows: readonly object[]): object[] {
+  const key = (row: object) => JSON.stringify(row, Object.keys(row).sort());
   return [...rows].sort((a, b) => (key(a) < key(b) ? -1 : 1));
 }

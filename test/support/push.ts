@@ -39,7 +39,9 @@ export class FakeLog {
   connectionsMost = 0;
   /** Throws what this returns, before anything is written. */
   failure: (segments: readonly PushSegmentArgs[]) => Error | null | undefined = () => null;
-  originalsFailure: Error | null = null;
+  /** Runs before a look for originals; what it throws is the call's failure. */
+  beforeOriginals: () => void | Promise<void> = () => undefined;
+  /** Before a push statement gets its connection. */
   onConnect: () => void = () => undefined;
   private readonly partitions = new Map<string, FakeSegment[]>();
   private readonly nextOffset = new Map<string, number>();
@@ -92,7 +94,7 @@ export class FakeLog {
       call: async <Args, Row>(procedure: Procedure<Args, Row>, args: Args) => {
         procedure.values(args); // laid out as for the real server: what cannot be, throws
         if ((procedure as unknown) !== logOriginalsV1) throw new Error(`unexpected ${procedure.name}`);
-        return this.originals(args as OriginalsArgs) as Row[];
+        return (await this.originals(args as OriginalsArgs)) as Row[];
       },
       callOne: async <Args, Row>(procedure: Procedure<Args, Row>, args: Args) => {
         procedure.values(args);
@@ -100,18 +102,21 @@ export class FakeLog {
         return (await this.push(args as readonly PushSegmentArgs[])) as Row;
       },
     };
-    const withConnection = async <T>(_gone: AbortSignal | null, run: (c: SqlConnection) => Promise<T>) => {
+    const lease = async <T>(run: (c: SqlConnection) => Promise<T>) => {
       this.connections += 1;
       this.connectionsMost = Math.max(this.connectionsMost, this.connections);
-      this.onConnect();
       try {
         return await run(connection);
       } finally {
         this.connections -= 1;
       }
     };
+    const withConnection = <T>(_gone: AbortSignal | null, run: (c: SqlConnection) => Promise<T>) => {
+      this.onConnect();
+      return lease(run);
+    };
     const call = <Args, Row>(procedure: Procedure<Args, Row>, args: Args) =>
-      withConnection(null, (c) => c.call(procedure, args));
+      lease((c) => c.call(procedure, args));
     return { withConnection, call } as Partial<RawSqlService> as RawSqlService;
   }
 
@@ -144,9 +149,9 @@ export class FakeLog {
     return { status: 'queued', baseOffset: base };
   }
 
-  private originals({ partitions, bytesMax }: OriginalsArgs): StoredSegment[] {
+  private async originals({ partitions, bytesMax }: OriginalsArgs): Promise<StoredSegment[]> {
     this.originalsCalls += 1;
-    if (this.originalsFailure) throw this.originalsFailure;
+    await this.beforeOriginals();
     const found: StoredSegment[] = [];
     let bytes = 0;
     for (const [index, { target, offsets }] of partitions.entries()) {

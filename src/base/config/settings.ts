@@ -295,14 +295,16 @@ export const settings = {
   // Ack
   QUEEN_ACK_REGISTRY: boolean({
     default: true,
-    about: 'Remember handed-out batches, so that acking a whole batch is one cursor move; off: every ack is resolved by transactionId.',
+    about:
+      'Remember handed-out batches, so that acking a whole batch is one cursor move; off: every ack is resolved by transactionId.',
   }),
   QUEEN_ACK_REGISTRY_MB: integer({
     default: 32,
     min: 1,
     max: 4096,
     unit: 'MiB',
-    about: 'Memory for handed-out batches; beyond, the oldest are forgotten and their acks are resolved by transactionId.',
+    about:
+      'Memory for handed-out batches; beyond, the oldest are forgotten and their acks are resolved by transactionId.',
   }),
   QUEEN_ACK_FUSION: boolean({
     default: true,

@@ -72,9 +72,16 @@ export class Originals {
           })),
           bytesMax: BYTES_PER_CALL,
         });
+        let index = -1;
+        let at = 0;
         for (const segment of segments) {
-          settleFrom(segment, open[segment.index]);
-          const pause = turn.spend(open[segment.index].duplicates.length + segment.blob.length / KIB);
+          const { duplicates } = open[segment.index];
+          if (segment.index !== index) [index, at] = [segment.index, 0];
+          while (duplicates[at].offset < segment.base) at += 1; // their messages are gone
+          const from = at;
+          while (at < duplicates.length && duplicates[at].offset <= segment.end) at += 1;
+          settleFrom(segment, duplicates.slice(from, at));
+          const pause = turn.spend(at - from + segment.blob.length / KIB);
           if (pause) await pause;
         }
         open = behind(open, segments.at(-1));
@@ -88,8 +95,8 @@ export class Originals {
   }
 }
 
-function settleFrom({ base, end, blob }: StoredSegment, { duplicates }: Lookup): void {
-  const inside = duplicates.filter(({ offset }) => offset >= base && offset <= end);
+/** `inside`: at least one, ascending, all in the segment. */
+function settleFrom({ base, end, blob }: StoredSegment, inside: readonly Duplicate[]): void {
   const first = inside[0].offset;
   const last = inside[inside.length - 1].offset;
   const frames = decodeSegment(blob, end - base + 1).frames(first - base, last - first + 1);

@@ -1,0 +1,283 @@
+import { expect } from '@jest/globals';
+import fc from 'fast-check';
+import {
+  ackAtCall,
+  ackByHashCall,
+  ackMultiCall,
+  dlqHeadCall,
+  renewCall,
+  scalar,
+  TENANT,
+} from '../support/make.js';
+import type { Cursor, Model, ModelPartition } from './broker.model.js';
+import { group, target } from './choices.js';
+import { ackAt, ackByHash, putAside, renew, type AckItem } from './model.ack.js';
+import { microsOf } from './push.steps.js';
+import type { Snapshot } from './snapshot.js';
+import { expectUntouched, idOf, named, Step, TENANTS, type Real, type Target } from './step.js';
+
+/** Who acks: the holder of the lease, nobody in particular, an earlier holder, or one who never was. */
+type Worker = 'holder' | 'none' | 'earlier' | 'stranger';
+
+interface Who extends Target {
+  group: string;
+  worker: Worker;
+}
+
+const tellWho = (who: Who) => `${named(who)} of ${who.group} by ${who.worker}`;
+
+function workerOf(model: Model, cursor: Cursor | undefined, worker: Worker): string {
+  if (worker === 'none') return '';
+  if (worker === 'stranger') return 'nobody';
+  if (worker === 'holder') return cursor?.worker ?? 'nobody';
+  return model.workers.filter((name) => name !== cursor?.worker).at(-1) ?? 'nobody';
+}
+
+function found(model: Model, { queue, partition: name, group: groupName, worker }: Who) {
+  const partition = model.partition(queue, name);
+  const cursor = partition?.cursors.get(groupName);
+  return { partition, cursor, id: idOf(model, partition), worker: workerOf(model, cursor, worker) };
+}
+
+/** A message by its distance from the cursor (1 is the next one), or one that never was. */
+type ItemChoice = { ahead: number | 'unknown'; status: string | null };
+
+function textAt(partition: ModelPartition | undefined, cursor: Cursor | undefined, ahead: number): string {
+  const texts = partition?.log.flatMap((segment) => segment.texts) ?? [];
+  return texts[(cursor?.committed ?? -1) + ahead] ?? 'beyond the end';
+}
+
+/** Acks and hand-overs change all or nothing. */
+abstract class Verdict extends Step {
+  private refused = false;
+
+  protected expectResult(actual: Record<string, unknown>, expected: Record<string, unknown>): void {
+    expect(actual).toEqual(expected);
+    this.refused = expected.ok === false;
+  }
+
+  protected override look(before: Snapshot, after: Snapshot): void {
+    if (this.refused) expectUntouched(before, after); // I34
+  }
+}
+
+class AckByHash extends Verdict {
+  constructor(
+    private readonly who: Who,
+    private readonly items: ItemChoice[],
+    private readonly withStatuses: boolean,
+  ) {
+    super();
+  }
+
+  protected async act(model: Model, real: Real): Promise<void> {
+    const { partition, cursor, id, worker } = found(model, this.who);
+    const items: AckItem[] = this.items.map(({ ahead, status }) => ({
+      text: ahead === 'unknown' ? 'never pushed' : textAt(partition, cursor, ahead),
+      status: this.withStatuses ? status : null,
+    }));
+    const texts = items.map(({ text }) => text);
+    const statuses = this.withStatuses ? items.map(({ status }) => status) : null;
+    const call = ackByHashCall(id, texts, statuses, { group: this.who.group, worker });
+    const actual = await scalar<Record<string, unknown>>(real.session, call);
+    this.expectResult(actual, ackByHash(model, partition, this.who.group, worker, items));
+  }
+
+  toString(): string {
+    const items = this.items.map(({ ahead, status }) => `${ahead}:${this.withStatuses ? status : '-'}`);
+    return `ack ${tellWho(this.who)} [${items.join(' ')}]`;
+  }
+}
+
+/** A position: so many messages past the cursor, the end of the batch give or take some, or none. */
+type Position = { ahead: number } | { fromEnd: number } | null;
+
+function uptoOf(cursor: Cursor | undefined, position: Position): number | null {
+  if (position === null) return null;
+  if ('ahead' in position) return (cursor?.committed ?? -1) + position.ahead;
+  return (cursor?.batchEnd ?? 0) + position.fromEnd;
+}
+
+const tellPosition = (position: Position) =>
+  position === null ? 'nowhere' : 'ahead' in position ? `cursor + ${position.ahead}` : `end + ${position.fromEnd}`;
+
+class AckAt extends Verdict {
+  constructor(
+    private readonly who: Who,
+    private readonly position: Position,
+    private readonly ok: boolean,
+    private readonly byName: boolean,
+  ) {
+    super();
+  }
+
+  protected async act(model: Model, real: Real): Promise<void> {
+    const { partition, cursor, id, worker } = found(model, this.who);
+    const { group: groupName, queue, partition: name } = this.who;
+    const upto = uptoOf(cursor, this.position);
+    const count = Math.max(0, (upto ?? 0) - (cursor?.committed ?? 0));
+    const move = { group: groupName, worker, upto, ok: this.ok, count };
+    if (this.byName) {
+      const actual = await scalar<Record<string, unknown>>(real.session, [
+        'select queen.log_ack_v1($1, $2, $3, $4, $5, $6, $7, $8)',
+        [queue.name, name, groupName, worker, upto, this.ok, count, queue.tenant],
+      ]);
+      const missing = { ok: false, error: 'partition not found' };
+      this.expectResult(actual, partition ? ackAt(model, partition, move) : missing);
+      return;
+    }
+    const actual = await scalar<Record<string, unknown>>(real.session, ackAtCall(id, upto, move));
+    this.expectResult(actual, ackAt(model, partition, move));
+  }
+
+  toString(): string {
+    const { ok, byName } = this;
+    return `${ok ? 'ack' : 'nack'}${byName ? ' by name' : ''} ${tellWho(this.who)} up to ${tellPosition(this.position)}`;
+  }
+}
+
+class AckMany extends Step {
+  constructor(private readonly moves: { who: Who; position: Position }[]) {
+    super();
+  }
+
+  protected async act(model: Model, real: Real): Promise<void> {
+    const moves = this.moves.map(({ who, position }) => {
+      const { partition, cursor, id, worker } = found(model, who);
+      const upto = uptoOf(cursor, position);
+      return { partition, id, group: who.group, worker, upto, ok: true, count: 1 };
+    });
+    const rows = moves.map(({ id, group: name, worker, upto, count }) => ({
+      ...{ partitionId: id, group: name, worker, upto, count },
+    }));
+    const actual = await scalar(real.session, ackMultiCall(rows));
+    // Rows of one cursor act in input order, and no row touches another cursor: so the order of cursors is free.
+    const results = moves.map(({ partition, ...move }) => {
+      if (move.upto === null) return { ok: false, acked: 0, error: 'position missing' };
+      const result = ackAt(model, partition, move) as { ok: boolean; acked?: number; error?: string };
+      return { ok: result.ok, acked: result.acked ?? 0, error: result.error ?? null };
+    });
+    expect(actual).toEqual({ ok: true, results });
+  }
+
+  toString(): string {
+    const moves = this.moves.map(({ who, position }) => `${tellWho(who)} up to ${tellPosition(position)}`);
+    return `ack together ${moves.join(', ')}`;
+  }
+}
+
+class PutAside extends Verdict {
+  constructor(
+    private readonly who: Who,
+    private readonly ahead: number,
+  ) {
+    super();
+  }
+
+  /** A broker puts aside what it read in the log, never what is not there yet. */
+  override check(model: Readonly<Model>): boolean {
+    const partition = (model as Model).partition(this.who.queue, this.who.partition);
+    const cursor = partition?.cursors.get(this.who.group);
+    return !partition || !cursor || cursor.committed + this.ahead <= partition.lastOffset;
+  }
+
+  protected async act(model: Model, real: Real): Promise<void> {
+    const { partition, cursor, id, worker } = found(model, this.who);
+    const offset = (cursor?.committed ?? -1) + this.ahead;
+    const text = textAt(partition, cursor, this.ahead);
+    const letter = { group: this.who.group, worker, text, payload: '{"a":"\\u0000"}', error: 'boom' };
+    const call = dlqHeadCall(id, offset, letter);
+    const { id: letterId, ...actual } = await scalar<Record<string, unknown>>(real.session, call);
+    this.expectResult(actual, putAside(model, partition, { ...letter, offset }));
+    expect(typeof letterId).toBe(actual.ok ? 'string' : 'undefined');
+  }
+
+  toString(): string {
+    return `put aside ${tellWho(this.who)} at cursor + ${this.ahead}`;
+  }
+}
+
+class Renew extends Step {
+  constructor(
+    private readonly who: Who,
+    private readonly seconds: number | null,
+    private readonly named: boolean,
+    private readonly tenant: string | null,
+  ) {
+    super();
+  }
+
+  private answered: { renewed: number; expiresAt: string | null } = { renewed: 0, expiresAt: null };
+  private renewed: Cursor[] = [];
+
+  protected async act(model: Model, real: Real): Promise<void> {
+    const { id, worker } = found(model, this.who);
+    const ids = this.named ? [id] : null;
+    this.answered = await scalar(real.session, renewCall(worker, this.seconds, ids, this.tenant));
+    this.renewed = worker === '' ? [] : renew(model, worker, this.seconds, ids, this.tenant);
+    expect(this.answered.renewed).toBe(this.renewed.length);
+  }
+
+  protected override look(): void {
+    // I33 is in the model: a renewed lease ends no earlier than before. I45: the text names the earliest of them.
+    const ends = this.renewed.map(({ expiresAt }) => Number(expiresAt));
+    const { expiresAt } = this.answered;
+    expect(expiresAt === null ? null : microsOf(expiresAt)).toBe(ends.length === 0 ? null : Math.min(...ends));
+  }
+
+  toString(): string {
+    const which = this.named ? 'only there' : 'everywhere';
+    const whose = this.tenant === null ? 'any tenant' : `tenant ${TENANTS.indexOf(this.tenant) + 1}`;
+    return `renew the leases of ${this.who.worker} at ${tellWho(this.who)} by ${this.seconds} s, ${which}, ${whose}`;
+  }
+}
+
+const worker = fc.constantFrom<Worker>('holder', 'holder', 'holder', 'holder', 'none', 'earlier', 'stranger');
+const who: fc.Arbitrary<Who> = fc
+  .record({ at: target, group, worker })
+  .map(({ at, ...rest }) => ({ ...at, ...rest }));
+
+const status = fc.oneof(
+  { weight: 5, arbitrary: fc.constant('completed') },
+  { weight: 3, arbitrary: fc.constantFrom('failed', 'failed', 'retry', 'dlq') },
+  { weight: 1, arbitrary: fc.constantFrom('success', 'acked', 'ok', '', null, 'whatever') },
+);
+const item: fc.Arbitrary<ItemChoice> = fc.record({
+  ahead: fc.oneof(
+    { weight: 8, arbitrary: fc.integer({ min: 1, max: 5 }) },
+    { weight: 2, arbitrary: fc.integer({ min: -3, max: 12 }) },
+    { weight: 1, arbitrary: fc.constant('unknown' as const) },
+  ),
+  status,
+});
+
+export const ackSome = fc
+  .tuple(who, fc.array(item, { maxLength: 5 }), fc.integer({ min: 0, max: 9 }))
+  .map(([by, items, dice]) => new AckByHash(by, items, dice > 0));
+
+const position: fc.Arbitrary<Position> = fc.oneof(
+  { weight: 3, arbitrary: fc.record({ fromEnd: fc.constantFrom(0, 0, 0, -1, 1) }) },
+  { weight: 2, arbitrary: fc.record({ ahead: fc.integer({ min: -2, max: 4 }) }) },
+  { weight: 1, arbitrary: fc.constant(null) },
+);
+
+export const ackUpTo = fc
+  .tuple(who, position, fc.integer({ min: 0, max: 4 }), fc.boolean())
+  .map(([by, at, dice, byName]) => new AckAt(by, at, dice > 0, byName));
+
+export const ackTogether = fc
+  .array(fc.record({ who, position }), { minLength: 1, maxLength: 5 })
+  .map((moves) => new AckMany(moves));
+
+export const deadLetter = fc
+  .tuple(who, fc.integer({ min: 0, max: 4 }))
+  .map(([by, ahead]) => new PutAside(by, ahead));
+
+export const renewal = fc
+  .tuple(who, fc.constantFrom(null, -1, 50, 150, 1050), fc.boolean(), fc.constantFrom(null, null, TENANT, TENANTS[1]))
+  .map(([by, seconds, here, owner]) => new Renew(by, seconds, here, owner));
+
+/** Completes whatever is leased, for draining. */
+export function ackAll(at: Target, groupName: string): Step {
+  return new AckAt({ ...at, group: groupName, worker: 'holder' }, { fromEnd: 0 }, true, false);
+}
