@@ -88,10 +88,19 @@ describe('offer', () => {
     expect([takeAll(test, 'g'), takeAll(test, 'h')]).toEqual([['a'], ['a']]);
   });
 
-  it('of no partition is ignored', async () => {
+  it('that tells the rings nothing new still wakes those who wait without a ring', async () => {
+    const test = await warm();
+    test.hotlist.offer(key, 'a', 1, { immediate: true });
+    test.hotlist.offer(key, 'a', 1, { immediate: true });
+    expect(test.openings).toEqual([{ key, partition: 'a' }]);
+    expect(test.aside).toEqual([{ key, partition: 'a' }]);
+  });
+
+  it('of the empty partition, a legal name, counts like any other', async () => {
     const test = await warm();
     test.hotlist.offer(key, '', 1, { immediate: true });
-    expect([test.openings, test.hotlist.hasReady(key, 'g')]).toEqual([[], false]);
+    expect(test.openings).toEqual([{ key, partition: '' }]);
+    expect(takeAll(test, 'g')).toEqual(['']);
   });
 
   it('only opens the gate when the hot-list is off', async () => {

@@ -53,7 +53,7 @@ export class HotlistService implements OnModuleDestroy {
   constructor(
     @Inject(HOTLIST_OPTIONS) private readonly options: HotlistOptions,
     @Inject(CLOCK) private readonly clock: Clock,
-    @Inject(WAKER) waker: Waker,
+    @Inject(WAKER) private readonly waker: Waker,
     @Optional() @Inject(HINT_SINK) private readonly hintSink?: HintSink,
   ) {
     const { plan, warnings } = planReseeds(options);
@@ -64,22 +64,18 @@ export class HotlistService implements OnModuleDestroy {
     this.dirty = new DirtySet(options.dirtyCap);
   }
 
-  get isEnabled(): boolean {
-    return this.options.enabled;
-  }
-
   /**
    * "This partition may have `count` more messages", after the commit that wrote them. A mark for a push that failed
    * is legal noise. Wakes only when an entry turned ready, or when no ring was meant: pops of a single partition
    * have no ring and must still hear of it.
    */
   offer(key: string, partition: string, count: number, how: OfferHow = {}): void {
-    if (partition === '') return;
     this.counters.marks[how.immediate ? 'immediate' : 'quiet']++;
     const isNews = this.markRings(key, partition, count, how.group);
     if (how.broadcast && this.hintSink && this.dirty.add(key, partition, how.group)) this.hintSink.onDirty();
-    if (!isNews) return;
-    if (how.immediate) this.wakes.openNow(key, partition);
+    // The rings knew already; pops that have no ring did not.
+    if (!isNews) this.waker.openPartition(key, partition);
+    else if (how.immediate) this.wakes.openNow(key, partition);
     else this.wakes.openSoon(key, partition);
   }
 
@@ -102,6 +98,8 @@ export class HotlistService implements OnModuleDestroy {
     this.counters.promotes[promotion]++;
     this.book.agenda.update(ring);
     if (promotion === 'ready') this.wakes.openSoon(key, queue.partitions.name(index!));
+    else if (index !== undefined) this.waker.openPartition(key, queue.partitions.name(index));
+    else if ('name' in partition) this.waker.openPartition(key, partition.name);
   }
 
   /** Remembers an id with its name, if the queue is known here. */

@@ -10,7 +10,10 @@ beforeEach(() => {
   openings = [];
   wakes = new PendingWakes(
     clock,
-    { open: (key, partition) => openings.push(`${key}/${partition ?? '*'}`) },
+    {
+      open: (key, partition) => openings.push(`${key}/${partition ?? '*'}`),
+      openPartition: (key, partition) => openings.push(`${key}/=${partition}`),
+    },
     5,
   );
 });
@@ -70,12 +73,12 @@ describe('PendingWakes', () => {
   });
 
   it('names each partition once, and everybody when there are too many', async () => {
-    for (let n = 0; n < 64; n++) wakes.openSoon('few', `p${n}`);
-    for (let n = 0; n < 65; n++) wakes.openSoon('many', `p${n}`);
+    for (let n = 0; n < 4096; n++) wakes.openSoon('few', `p${n}`);
+    for (let n = 0; n < 4097; n++) wakes.openSoon('many', `p${n}`);
     wakes.openSoon('any', 'p');
     wakes.openSoon('any');
     await endOfTurn();
-    expect(openings.filter((opening) => opening.startsWith('few/'))).toHaveLength(64);
+    expect(openings.filter((opening) => opening.startsWith('few/'))).toHaveLength(4096);
     expect(openings.filter((opening) => !opening.startsWith('few/'))).toEqual(['many/*', 'any/*']);
   });
 

@@ -9,7 +9,8 @@ interface QueueWakes {
   quietUntilMs: number;
 }
 
-const namesKept = 64;
+/** Names cost an opening each, waking everybody costs a probe for each single-partition pop: generous. */
+const namesKept = 4096;
 
 /**
  * Openings of gates, coalesced. The first quiet mark of a queue opens its gate at the end of the turn: a lone

@@ -4,6 +4,8 @@
  */
 export interface Waker {
   open(key: string, partition?: string): void;
+  /** Only those that wait without a ring: pops of exactly this partition, and discovery pops of the tenant. */
+  openPartition(key: string, partition: string): void;
 }
 
 export const WAKER = Symbol('Waker');

@@ -68,9 +68,9 @@ export class Lane implements PermitOwner {
     this.vegas = new Vegas(options.limits, options.alpha, options.beta);
   }
 
-  /** A permit if one is free now, never overtaking a waiter. The caller gives it back, best with `using`. */
+  /** A permit if one is free now: then nobody waits who could be overtaken. The caller gives it back, best with `using`. */
   tryAcquire(key: string | null = null): Permit | null {
-    if (this.waiters.size > 0 || !this.hasFree()) return null;
+    if (!this.hasFree()) return null;
     this.waits.record(0);
     return this.hand(key);
   }

@@ -12,6 +12,7 @@ const settled = () => new Promise<void>((resolve) => setImmediate(resolve));
 describe('FillWindow', () => {
   let clock: ManualClock;
   let gates: WakeGateService;
+  let events: QueueEvents;
   let fillWindow: FillWindow;
   let minPopWaitMs: number;
   let ready: number;
@@ -21,7 +22,8 @@ describe('FillWindow', () => {
   beforeEach(() => {
     clock = new ManualClock();
     gates = new WakeGateService(clock, (run) => setImmediate(run));
-    fillWindow = new FillWindow(gates, clock, new QueueEvents());
+    events = new QueueEvents();
+    fillWindow = new FillWindow(gates, clock, events);
     minPopWaitMs = 200;
     ready = 3;
     estimates = 0;
@@ -55,6 +57,14 @@ describe('FillWindow', () => {
     expect(fillWindow.anyConfigured).toBe(false);
     fillWindow.learn(5);
     fillWindow.learn(0);
+    expect(fillWindow.anyConfigured).toBe(true);
+  });
+
+  it('knows of a minimum pop wait from the moment it is configured', () => {
+    const notice = { tenant: 'tenant', queue: 'orders', key };
+    events.queueConfigured({ ...notice, minPopWaitMs: 0 });
+    expect(fillWindow.anyConfigured).toBe(false);
+    events.queueConfigured({ ...notice, minPopWaitMs: 50 });
     expect(fillWindow.anyConfigured).toBe(true);
   });
 

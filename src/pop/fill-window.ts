@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { CLOCK, type Clock } from '../base/clock/clock.js';
 import { Deadline } from '../base/clock/deadline.js';
+import { QueueEvents } from '../base/queue-events.js';
 import { WakeGateService } from '../wake-gate/wake-gate.service.js';
 import type { WakeKey } from '../wake-gate/wake-key.js';
 
@@ -36,7 +37,11 @@ export class FillWindow {
   constructor(
     private readonly wakeGate: WakeGateService,
     @Inject(CLOCK) private readonly clock: Clock,
-  ) {}
+    events: QueueEvents,
+  ) {
+    // The first queue to get one must not wait until a pop happens to read its settings.
+    events.onQueueConfigured(({ minPopWaitMs }) => this.learn(minPopWaitMs));
+  }
 
   /**
    * Some queue has, or once had, a minimum pop wait. To be read before anything is looked up for a hold: while it is

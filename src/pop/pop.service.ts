@@ -54,7 +54,7 @@ export class PopService {
   async serve(request: PopRequest, gone: AbortSignal): Promise<Delivery> {
     const deadline = Deadline.in(this.clock, request.timeoutMs);
     const backoff = new WaitBackoff(this.backoffOptions);
-    const ticket = request.wait ? this.wakeGate.ticket(request.wakeKey) : null;
+    using ticket = request.wait ? this.wakeGate.ticket(request.wakeKey) : null;
 
     for (let woken = false; ;) {
       if (this.maintenance.isOn || this.wakeGate.isClosed) return nothing;
@@ -100,10 +100,13 @@ export class PopService {
       return await this.limiter.withPermit(
         'pop',
         gone,
-        (permit) =>
-          this.rawSql.withConnection(gone, (connection) =>
+        async (permit) => {
+          // Others of a woken herd may have taken it while this one waited: their surplus costs no connection.
+          if (source.stillQuiet(request) === true) return [];
+          return this.rawSql.withConnection(gone, (connection) =>
             retried(permit, () => source.claim(connection, request, round)),
-          ),
+          );
+        },
         { key: request.key, waitMs },
       );
     } catch (error) {

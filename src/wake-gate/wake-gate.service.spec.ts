@@ -475,6 +475,17 @@ describe('WakeGateService', () => {
       runTurns();
     });
 
+    it('opens one partition without waking those who look at a ring', async () => {
+      const one = follow(
+        gates.park(gates.ticket({ kind: 'partition', key, partition: 'p' }), 1_000, stays()),
+      );
+      const everyone = follow(gates.park(ticketFor(), 1_000, stays()));
+      gates.openPartition(key, 'p');
+      runTurns();
+      await settled();
+      expect([one.answer, everyone.answer]).toEqual([true, null]);
+    });
+
     it('does not wake for an old opening who lined up after it', async () => {
       for (let i = 0; i < 600; i++) void gates.park(ticketFor(), 1_000, stays());
       gates.open(key);

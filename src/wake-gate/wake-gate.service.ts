@@ -128,6 +128,12 @@ export class WakeGateService implements BeforeApplicationShutdown {
     this.registry.discoveryGate(key)?.pushed();
   }
 
+  /** Wakes only the pops of exactly this partition, and the tenant's discovery pops: those that have no ring to look at. */
+  openPartition(key: string, partition: string): void {
+    this.registry.gate(key)?.openPartition(partition, (list) => this.pump.wake(list));
+    this.registry.discoveryGate(key)?.pushed();
+  }
+
   /** The last partitions opened by name on this gate, each once and given out once, oldest first. */
   drainHints(key: string, max: number): string[] {
     return this.registry.gate(key)?.drainHints(max) ?? [];

@@ -51,6 +51,13 @@ export class WakeGate {
     if (list) this.openList(list, forced, wake);
   }
 
+  /** Opens the list of one partition only. */
+  openPartition(partition: string, wake: (list: WaitList) => void): void {
+    this.keepHint(partition);
+    const list = this.partitions.get(partition);
+    if (list) this.openList(list, false, wake);
+  }
+
   /** Takes out up to `max` hints, first in first out. */
   drainHints(max: number): string[] {
     const taken: string[] = [];

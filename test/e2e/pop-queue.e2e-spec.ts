@@ -112,6 +112,26 @@ describe.each(candidatePaths)('a pop across a queue, %s', (_, settings) => {
     expect(await broker.pop(partitionPath('skip', 'a'))).toMatchObject({ status: 204 });
   });
 
+  it('goes on to the next partitions when the first it asks turn out leased', async () => {
+    for (let round = 0; round < 8; round++) {
+      const queue = `next-${round}`;
+      for (const partition of ['a', 'b', 'c']) await push(queue, partition, numbered(partition, 3));
+      const popped = [];
+      for (let i = 0; i < 3; i++) popped.push(await broker.pop(queuePath(queue), { batch: 1 }));
+      expect(new Set(popped.map(({ body }) => body?.partition))).toEqual(new Set(['a', 'b', 'c']));
+    }
+  });
+
+  it('serves the empty partition like any other, also once the group is known', async () => {
+    expect(await broker.pop(queuePath('empty-name'))).toMatchObject({ status: 204 });
+    expect(await broker.pop(queuePath('empty-name'))).toMatchObject({ status: 204 });
+    await push('empty-name', '', ['m']);
+    expect((await broker.pop(queuePath('empty-name'))).body).toMatchObject({
+      partition: '',
+      messages: [{ data: 'm' }],
+    });
+  });
+
   it('has a cursor per group', async () => {
     await push('groups', 'p', numbered('m', 3));
     for (const consumerGroup of ['a', 'b', '']) {
@@ -234,5 +254,5 @@ describe.each(candidatePaths)('a pop across a queue, %s', (_, settings) => {
     };
     await Promise.all(Array.from({ length: 10 }, consume));
     expect(done).toEqual(numbered('m', 40));
-  });
+  }, 20_000);
 });

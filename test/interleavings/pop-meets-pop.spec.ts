@@ -4,6 +4,7 @@ import {
   claimTexts,
   consumerRow,
   expireLease,
+  inTurn,
   makeLease,
   numbered,
   popList,
@@ -41,9 +42,10 @@ describe('a pop under way on a partition', () => {
   it('lets another one pass by at once, which serves the other partitions', async () => {
     await pushTo('passing', 2, 3);
     const { s1, s2 } = await openSessions(db, ['s1', 's2']);
-    await popWildcard(db, 'passing', { budget: 1, autoAck: true, maxPartitions: 2 });
+    await popWildcard(db, 'passing', { autoAck: true, maxPartitions: 2 });
+    await inTurn(['p0', 'p1'], (partition) => pushMessages(db, 'passing', partition, ['next']));
     await s1.begin();
-    expect((await popSpecific(s1, 'passing', 'p0')).texts).toHaveLength(2);
+    expect((await popSpecific(s1, 'passing', 'p0')).texts).toEqual(['next']);
 
     const specific = s2.start(...popSpecificCall('passing', 'p0', { worker: 'w2' }));
     expect(await specific.isBlocked()).toBe(false);
@@ -172,11 +174,6 @@ describe('many pops at once', () => {
     }
     expect(new Set(delivered).size).toBe(delivered.length);
     expect(delivered).toHaveLength(600);
-    // Deliveries of one partition were awaited in order only if claims exclude one another.
-    for (const name of numbered('p', 20)) {
-      const order = delivered.filter((text) => text.startsWith(`${name} `));
-      expect(new Set(order)).toEqual(new Set(numbered(`${name} m`, 30)));
-    }
   }, 20_000);
 
   it('of one partition get disjoint parts of it', async () => {

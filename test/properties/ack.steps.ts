@@ -19,12 +19,15 @@ import { expectUntouched, idOf, named, Step, TENANTS, type Real, type Target } f
 /** Who acks: the holder of the lease, nobody in particular, an earlier holder, or one who never was. */
 type Worker = 'holder' | 'none' | 'earlier' | 'stranger';
 
+/** The cursor of a group on a partition, or while there are leases the n-th of the leased ones. */
 interface Who extends Target {
   group: string;
   worker: Worker;
+  lease: number | null;
 }
 
-const tellWho = (who: Who) => `${named(who)} of ${who.group} by ${who.worker}`;
+const tellWho = (who: Who) =>
+  `${who.lease === null ? '' : `lease ${who.lease} or `}${named(who)} of ${who.group} by ${who.worker}`;
 
 function workerOf(model: Model, cursor: Cursor | undefined, worker: Worker): string {
   if (worker === 'none') return '';
@@ -33,10 +36,18 @@ function workerOf(model: Model, cursor: Cursor | undefined, worker: Worker): str
   return model.workers.filter((name) => name !== cursor?.worker).at(-1) ?? 'nobody';
 }
 
-function found(model: Model, { queue, partition: name, group: groupName, worker }: Who) {
-  const partition = model.partition(queue, name);
+function found(model: Model, who: Who) {
+  const held = model.held();
+  const lease = who.lease === null || held.length === 0 ? undefined : held[who.lease % held.length];
+  const partition = lease?.partition ?? model.partition(who.queue, who.partition);
+  const groupName = lease?.group ?? who.group;
   const cursor = partition?.cursors.get(groupName);
-  return { partition, cursor, id: idOf(model, partition), worker: workerOf(model, cursor, worker) };
+  return {
+    ...{ partition, cursor, group: groupName, id: idOf(model, partition) },
+    worker: workerOf(model, cursor, who.worker),
+    queue: partition?.queue ?? who.queue,
+    name: partition?.name ?? who.partition,
+  };
 }
 
 /** A message by its distance from the cursor (1 is the next one), or one that never was. */
@@ -71,16 +82,16 @@ class AckByHash extends Verdict {
   }
 
   protected async act(model: Model, real: Real): Promise<void> {
-    const { partition, cursor, id, worker } = found(model, this.who);
+    const { partition, cursor, group: groupName, id, worker } = found(model, this.who);
     const items: AckItem[] = this.items.map(({ ahead, status }) => ({
       text: ahead === 'unknown' ? 'never pushed' : textAt(partition, cursor, ahead),
       status: this.withStatuses ? status : null,
     }));
     const texts = items.map(({ text }) => text);
     const statuses = this.withStatuses ? items.map(({ status }) => status) : null;
-    const call = ackByHashCall(id, texts, statuses, { group: this.who.group, worker });
+    const call = ackByHashCall(id, texts, statuses, { group: groupName, worker });
     const actual = await scalar<Record<string, unknown>>(real.session, call);
-    this.expectResult(actual, ackByHash(model, partition, this.who.group, worker, items));
+    this.expectResult(actual, ackByHash(model, partition, groupName, worker, items));
   }
 
   toString(): string {
@@ -112,8 +123,7 @@ class AckAt extends Verdict {
   }
 
   protected async act(model: Model, real: Real): Promise<void> {
-    const { partition, cursor, id, worker } = found(model, this.who);
-    const { group: groupName, queue, partition: name } = this.who;
+    const { partition, cursor, group: groupName, id, worker, queue, name } = found(model, this.who);
     const upto = uptoOf(cursor, this.position);
     const count = Math.max(0, (upto ?? 0) - (cursor?.committed ?? 0));
     const move = { group: groupName, worker, upto, ok: this.ok, count };
@@ -143,9 +153,9 @@ class AckMany extends Step {
 
   protected async act(model: Model, real: Real): Promise<void> {
     const moves = this.moves.map(({ who, position }) => {
-      const { partition, cursor, id, worker } = found(model, who);
+      const { partition, cursor, group: groupName, id, worker } = found(model, who);
       const upto = uptoOf(cursor, position);
-      return { partition, id, group: who.group, worker, upto, ok: true, count: 1 };
+      return { partition, id, group: groupName, worker, upto, ok: true, count: 1 };
     });
     const rows = moves.map(({ id, group: name, worker, upto, count }) => ({
       ...{ partitionId: id, group: name, worker, upto, count },
@@ -176,16 +186,15 @@ class PutAside extends Verdict {
 
   /** A broker puts aside what it read in the log, never what is not there yet. */
   override check(model: Readonly<Model>): boolean {
-    const partition = (model as Model).partition(this.who.queue, this.who.partition);
-    const cursor = partition?.cursors.get(this.who.group);
+    const { partition, cursor } = found(model as Model, this.who);
     return !partition || !cursor || cursor.committed + this.ahead <= partition.lastOffset;
   }
 
   protected async act(model: Model, real: Real): Promise<void> {
-    const { partition, cursor, id, worker } = found(model, this.who);
+    const { partition, cursor, group: groupName, id, worker } = found(model, this.who);
     const offset = (cursor?.committed ?? -1) + this.ahead;
     const text = textAt(partition, cursor, this.ahead);
-    const letter = { group: this.who.group, worker, text, payload: '{"a":"\\u0000"}', error: 'boom' };
+    const letter = { group: groupName, worker, text, payload: '{"a":"\\u0000"}', error: 'boom' };
     const call = dlqHeadCall(id, offset, letter);
     const { id: letterId, ...actual } = await scalar<Record<string, unknown>>(real.session, call);
     this.expectResult(actual, putAside(model, partition, { ...letter, offset }));
@@ -234,7 +243,7 @@ class Renew extends Step {
 
 const worker = fc.constantFrom<Worker>('holder', 'holder', 'holder', 'holder', 'none', 'earlier', 'stranger');
 const who: fc.Arbitrary<Who> = fc
-  .record({ at: target, group, worker })
+  .record({ at: target, group, worker, lease: fc.option(fc.nat(5), { freq: 3 }) })
   .map(({ at, ...rest }) => ({ ...at, ...rest }));
 
 const status = fc.oneof(
@@ -279,5 +288,5 @@ export const renewal = fc
 
 /** Completes whatever is leased, for draining. */
 export function ackAll(at: Target, groupName: string): Step {
-  return new AckAt({ ...at, group: groupName, worker: 'holder' }, { fromEnd: 0 }, true, false);
+  return new AckAt({ ...at, group: groupName, worker: 'holder', lease: null }, { fromEnd: 0 }, true, false);
 }

@@ -120,6 +120,15 @@ export class Model {
     return [...this.queues.values()].flatMap((queue) => [...queue.partitions.values()]);
   }
 
+  /** The cursors with a lease, live or run out. */
+  held(): { partition: ModelPartition; group: string }[] {
+    return this.partitions().flatMap((partition) =>
+      [...partition.cursors]
+        .filter(([, { worker }]) => worker !== null)
+        .map(([group]) => ({ partition, group })),
+    );
+  }
+
   /** First contact gives a queue the column defaults, and names derived from its own. */
   provideQueue(name: QueueName): ModelQueue {
     const [namespace, task = ''] = name.name.split('.');

@@ -8,7 +8,7 @@ import { popDiscovered, popNames, popPartition, popQueue } from './pop.steps.js'
 import { askDiscoverable, askPending, reseed, segmentAt } from './probe.steps.js';
 import { pushInVain, pushMany, pushOne } from './push.steps.js';
 import { clearLog, takeSnapshot } from './snapshot.js';
-import type { Real } from './step.js';
+import type { Real, Step } from './step.js';
 import {
   configure,
   configureInVain,
@@ -51,15 +51,20 @@ beforeAll(async () => {
 
 afterAll(() => db.drop());
 
+/** fast-check picks evenly, so what is to come more often stands more often. */
+function times(count: number, step: fc.Arbitrary<Step>): fc.Arbitrary<Step>[] {
+  return Array<fc.Arbitrary<Step>>(count).fill(step);
+}
+
 const steps = fc.commands(
   [
-    ...[pushMany, pushMany, pushMany, pushOne, pushInVain],
-    ...[popPartition, popPartition, popPartition, popNames, popNames, popQueue, popQueue, popDiscovered],
-    ...[ackSome, ackSome, ackSome, ackSome, ackUpTo, ackUpTo, ackTogether, deadLetter, renewal],
-    ...[configure, configureInVain, timePasses, timePasses, expire, retention, timeZone],
-    ...[askPending, askDiscoverable, reseed, segmentAt],
-    deleteQueue,
-  ],
+    ...[times(7, pushMany), times(3, pushOne), times(2, pushInVain)],
+    ...[times(7, popPartition), times(6, popNames), times(5, popQueue), times(3, popDiscovered)],
+    ...[times(12, ackSome), times(6, ackUpTo), times(3, ackTogether), times(4, deadLetter), times(3, renewal)],
+    ...[times(4, configure), times(1, configureInVain), times(1, deleteQueue)],
+    ...[times(5, timePasses), times(3, expire), times(4, retention), times(1, timeZone)],
+    ...[times(2, askPending), times(1, askDiscoverable), times(1, reseed), times(1, segmentAt)],
+  ].flat(),
   { maxCommands: STEPS_MAX, size: 'max', replayPath: process.env.QUEEN_TEST_REPLAY_PATH },
 );
 

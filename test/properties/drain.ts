@@ -3,7 +3,7 @@ import { ackAll } from './ack.steps.js';
 import { stored, type Model } from './broker.model.js';
 import { popAll } from './pop.steps.js';
 import type { Real, Step } from './step.js';
-import { expireLease, release } from './world.steps.js';
+import { expireNth, release } from './world.steps.js';
 
 const BATCH = 3;
 
@@ -13,10 +13,10 @@ const BATCH = 3;
  */
 export async function drain(model: Model, real: Real): Promise<void> {
   for (const queue of model.queues.values()) await release(queue).run(model, real);
+  for (let lease = 0; lease < model.held().length; lease++) await expireNth(lease).run(model, real);
   for (const partition of model.partitions()) {
     const at = { queue: partition.queue, partition: partition.name };
     for (const [group, cursor] of partition.cursors) {
-      if (cursor.worker !== null) await expireLease(at, group).run(model, real);
       const due = stored(partition).filter(({ offset }) => offset > cursor.committed);
       const steps = Math.ceil(due.length / BATCH);
       for (let k = 0; k < steps; k++) {

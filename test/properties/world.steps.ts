@@ -8,7 +8,7 @@ import {
   type QueueName,
   type QueueSettings,
 } from './broker.model.js';
-import { group, queueName, target } from './choices.js';
+import { queueName, target } from './choices.js';
 import type { Snapshot } from './snapshot.js';
 import { expectUntouched, named, queueNamed, Step, type Real, type Target } from './step.js';
 
@@ -109,33 +109,28 @@ class TimePasses extends Step {
 
 /** One lease runs out, the rest of the world stays as it is. */
 class Expire extends Step {
-  constructor(
-    private readonly target: Target,
-    private readonly group: string,
-  ) {
+  constructor(private readonly lease: number) {
     super();
   }
 
   override check(model: Readonly<Model>): boolean {
-    return this.cursorOf(model as Model)?.worker != null;
+    return (model as Model).held().length > 0;
   }
 
   protected async act(model: Model, { session }: Real): Promise<void> {
-    const cursor = this.cursorOf(model)!;
-    cursor.expiresAt = model.now - 100 * SECOND;
+    const held = model.held();
+    const { partition, group: groupName } = held[this.lease % held.length];
+    const expiresAt = model.now - 100 * SECOND;
+    partition.cursors.get(groupName)!.expiresAt = expiresAt;
     await session.query(
       `update queen.log_consumers set lease_expires_at = 'epoch'::timestamptz + $1::bigint * interval '1 microsecond'
-       where worker_id = $2 and consumer_group = $3 and partition_id = $4`,
-      [cursor.expiresAt, cursor.worker, this.group, model.partition(this.target.queue, this.target.partition)!.id],
+       where partition_id = $2 and consumer_group = $3`,
+      [expiresAt, partition.id, groupName],
     );
   }
 
-  private cursorOf(model: Model) {
-    return model.partition(this.target.queue, this.target.partition)?.cursors.get(this.group);
-  }
-
   toString(): string {
-    return `the lease of ${this.group} on ${named(this.target)} expires`;
+    return `lease ${this.lease} runs out`;
   }
 }
 
@@ -217,7 +212,7 @@ export const configureInVain = fc
   .map(([queue, o]) => new ConfigureInVain(queue, o));
 export const deleteQueue = queueName.map((queue) => new DeleteQueue(queue));
 export const timePasses = fc.constantFrom(100, 100, 200, 1000, 4000).map((s) => new TimePasses(s));
-export const expire = fc.tuple(target, group).map(([at, by]) => new Expire(at, by));
+export const expire = fc.nat(5).map((lease) => new Expire(lease));
 export const retention = fc
   .tuple(target, fc.constantFrom(0, 1, 2, 99), fc.boolean())
   .map(([at, count, hashes]) => new Retention(at, count, hashes));
@@ -230,6 +225,6 @@ export function release(queue: QueueName): Step {
   return new Configure(queue, { delayedProcessing: 0, windowBuffer: 0 });
 }
 
-export function expireLease(at: Target, groupName: string): Step {
-  return new Expire(at, groupName);
+export function expireNth(lease: number): Step {
+  return new Expire(lease);
 }

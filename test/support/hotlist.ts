@@ -55,15 +55,19 @@ export interface TestHotlist {
   ticker: RevisitTicker;
   /** Openings so far: `partition`, or `*` for everybody. */
   openings: { key: string; partition: string }[];
+  /** Openings for pops without a ring only. */
+  aside: { key: string; partition: string }[];
 }
 
 export function newHotlist(options: Partial<HotlistOptions> = {}, sink?: HintSink): TestHotlist {
   const clock = new ManualClock(1000);
   const openings: TestHotlist['openings'] = [];
+  const aside: TestHotlist['aside'] = [];
   const waker = {
     open: (key: string, partition?: string) => void openings.push({ key, partition: partition ?? '*' }),
+    openPartition: (key: string, partition: string) => void aside.push({ key, partition }),
   };
   const all = { ...defaultHotlistOptions, ...options };
   const hotlist = new HotlistService(all, clock, waker, sink);
-  return { clock, hotlist, ticker: new RevisitTicker(hotlist, clock, all), openings };
+  return { clock, hotlist, ticker: new RevisitTicker(hotlist, clock, all), openings, aside };
 }

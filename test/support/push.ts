@@ -88,6 +88,11 @@ export class FakeLog {
     this.partitions.set(`${queue}/${partition}`, this.segments(`${queue}/${by}`));
   }
 
+  /** Flips a bit in each stored blob. */
+  damage(queue: string, partition: string): void {
+    for (const { blob } of this.segments(`${queue}/${partition}`)) blob[blob.length - 1] ^= 1;
+  }
+
   /** What RawSqlService offers to push. */
   get rawSql(): RawSqlService {
     const connection: SqlConnection = {

@@ -13,8 +13,11 @@ export interface CandidateSource {
   /** The claim itself, on a connection the caller lends. Empty: nothing to be had now. */
   claim(connection: SqlConnection, request: PopRequest, round: Round): Promise<ClaimedPartition[]>;
 
-  /** The last look before sleeping, in the same turn as the registration at the gate; `true` when still quiet. */
-  stillQuiet(request: PopRequest): boolean;
+  /**
+   * The last look from memory, in the turn that parks or takes a connection: `true` when memory knows there is nothing,
+   * `undefined` when it cannot know.
+   */
+  stillQuiet(request: PopRequest): boolean | undefined;
 
   /** Messages believed to be ready, counted up to `limit`; Infinity when that cannot be told. */
   estimate(request: PopRequest, limit: number): number;

@@ -25,8 +25,8 @@ export class DiscoverySource implements CandidateSource {
     return partitionsOf(await connection.call(logPopDiscoverWireV1, request));
   }
 
-  stillQuiet(): boolean {
-    return true;
+  stillQuiet(): undefined {
+    return undefined;
   }
 
   estimate(): number {

@@ -25,8 +25,8 @@ export class PartitionSource implements CandidateSource {
     return partitionsOf(await connection.call(logPopSpecificV1, request));
   }
 
-  stillQuiet(): boolean {
-    return true;
+  stillQuiet(): undefined {
+    return undefined;
   }
 
   estimate(): number {

@@ -36,22 +36,34 @@ export class RingSource implements CandidateSource {
   async claim(connection: SqlConnection, request: PopRequest): Promise<ClaimedPartition[]> {
     const { key, group } = request;
     if (this.hotlist.needsConfig(key)) await this.refreshConfig(connection, request);
-    const wanted = { k: candidateCount(request.partitions, this.options), want: request.batch };
-    using names = this.hotlist.checkOut(key, group, wanted);
-    if (names.list.length > 0) return this.ask(connection, request, names);
-    if (!this.hotlist.needsReseed(key, group)) return [];
+    const claimed = await this.askReady(connection, request);
+    if (claimed.length > 0 || !this.hotlist.needsReseed(key, group)) return claimed;
     // One page inline, the rest in the background: a permit must not be held for a walk over a million partitions.
     await this.reseedWalker.firstPage(connection, request);
-    using found = this.hotlist.checkOut(key, group, wanted);
-    return found.list.length > 0 ? this.ask(connection, request, found) : [];
+    return this.askReady(connection, request);
   }
 
-  stillQuiet({ key, group }: PopRequest): boolean {
-    return !this.hotlist.hasReady(key, group);
+  stillQuiet(request: PopRequest): boolean {
+    return !this.mayHaveWork(request);
   }
 
   estimate({ key, group }: PopRequest, limit: number): number {
     return this.hotlist.estimate(key, group, limit);
+  }
+
+  /**
+   * A small batch takes few names, and all of them may turn out leased or empty while others have data: the next ones
+   * are asked then, up to as many as one pop may take.
+   */
+  private async askReady(connection: SqlConnection, request: PopRequest): Promise<ClaimedPartition[]> {
+    for (let left = candidateCount(request.partitions, this.options); left > 0;) {
+      using names = this.hotlist.checkOut(request.key, request.group, { k: left, want: request.batch });
+      if (names.list.length === 0) break;
+      const claimed = await this.ask(connection, request, names);
+      if (claimed.length > 0) return claimed;
+      left -= names.list.length;
+    }
+    return [];
   }
 
   /** One statement for all candidates. If it throws, disposing the names puts them back (the drop guard). */
@@ -60,22 +72,25 @@ export class RingSource implements CandidateSource {
     request: PopRequest,
     names: CheckedOut,
   ): Promise<ClaimedPartition[]> {
-    const config = this.queueConfig.peek(request.tenant, request.queue);
     const rows = await connection.call(logPopListV1, {
       ...request,
       names: names.list,
       // With the hold known here the revisit wheel is its only authority; otherwise SQL's debounce is the safe floor.
-      skipWindow: (config?.windowMs ?? 0) > 0,
+      skipWindow: (this.hotlist.config(request.key)?.windowMs ?? 0) > 0,
     });
     const claimed = partitionsOf(rows);
     names.checkIn(verdictsOf(rows, claimed), {
       autoAck: request.autoAck,
-      leaseMs: (request.leaseSeconds ?? config?.leaseSeconds ?? LEASE_SECONDS_FALLBACK) * 1000,
+      leaseMs:
+        (request.leaseSeconds ??
+          this.queueConfig.peek(request.tenant, request.queue)?.leaseSeconds ??
+          LEASE_SECONDS_FALLBACK) * 1000,
     });
     return claimed;
   }
 
   private async refreshConfig(connection: SqlConnection, { tenant, queue, key }: PopRequest): Promise<void> {
+    this.hotlist.expectConfig(key); // one pop reads, the others go on
     const config = await this.queueConfig.get(tenant, queue, connection);
     this.fillWindow.learn(config?.minPopWaitMs ?? 0);
     this.hotlist.setConfig(key, {

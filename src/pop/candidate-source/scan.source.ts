@@ -34,8 +34,8 @@ export class ScanSource implements CandidateSource {
     return partitionsOf(await connection.call(logPopWildcardBinV1, request));
   }
 
-  stillQuiet(): boolean {
-    return true;
+  stillQuiet(): undefined {
+    return undefined;
   }
 
   estimate(): number {

@@ -216,6 +216,20 @@ describe('Flusher', () => {
       expect(log.originalsCalls).toBe(2); // of the first flush, and of all that came meanwhile
     });
 
+    it('of a damaged segment have the nil id, and cost the others of the call nothing', async () => {
+      const { push, log } = pushBench();
+      const items = ['a', 'b', 'c'].map((partition) => ({ partition, transactionId: 'x' }));
+      const first = await push(items);
+      log.damage('q', 'b');
+      const again = await push(items);
+      expect(log.originalsCalls).toBe(2); // of the first partition, and of both others
+      expect(again.map(({ resultId }) => resultId)).toEqual([
+        first[0].resultId,
+        Buffer.alloc(16),
+        first[2].resultId,
+      ]);
+    });
+
     it('have the nil id when another message stands in the place of the original', async () => {
       const { push, log } = pushBench();
       await push([{ transactionId: 'x' }, { transactionId: 'y' }]);

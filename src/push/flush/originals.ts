@@ -80,7 +80,7 @@ export class Originals {
           while (duplicates[at].offset < segment.base) at += 1; // their messages are gone
           const from = at;
           while (at < duplicates.length && duplicates[at].offset <= segment.end) at += 1;
-          settleFrom(segment, duplicates.slice(from, at));
+          this.settleFrom(segment, open[segment.index].target, duplicates.slice(from, at));
           const pause = turn.spend(at - from + segment.blob.length / KIB);
           if (pause) await pause;
         }
@@ -93,17 +93,26 @@ export class Originals {
       for (const { duplicates } of lookups) for (const { message } of duplicates) message.duplicateOf(NIL_ID);
     }
   }
-}
 
-/** `inside`: at least one, ascending, all in the segment. */
-function settleFrom({ base, end, blob }: StoredSegment, inside: readonly Duplicate[]): void {
-  const first = inside[0].offset;
-  const last = inside[inside.length - 1].offset;
-  const frames = decodeSegment(blob, end - base + 1).frames(first - base, last - first + 1);
-  for (const { message, offset } of inside) {
-    const frame = frames[offset - first];
-    // Another id at that place: the partition was deleted and filled anew since the verdict.
-    if (frame.transactionId.equals(message.transactionId)) message.duplicateOf(Buffer.from(frame.messageId));
+  /** `inside`: at least one, ascending, all in the segment. A damaged segment costs the others of the call nothing. */
+  private settleFrom(
+    { base, end, blob }: StoredSegment,
+    { queue, partition }: PartitionTarget,
+    inside: readonly Duplicate[],
+  ): void {
+    const first = inside[0].offset;
+    const last = inside[inside.length - 1].offset;
+    try {
+      const frames = decodeSegment(blob, end - base + 1).frames(first - base, last - first + 1);
+      for (const { message, offset } of inside) {
+        const frame = frames[offset - first];
+        // Another id at that place: the partition was deleted and filled anew since the verdict.
+        if (frame.transactionId.equals(message.transactionId))
+          message.duplicateOf(Buffer.from(frame.messageId));
+      }
+    } catch (error) {
+      this.logger.error(`queue "${queue}" partition "${partition}" offset ${base}: ${String(error)}`);
+    }
   }
 }
 
