@@ -5,13 +5,16 @@ import { ClockModule } from './base/clock/clock.module.js';
 import type { Environment } from './base/config/environment.js';
 import { QueueEventsModule } from './base/queue-events.module.js';
 import { OptionsModule } from './boot/options.module.js';
+import { GroupsModule } from './groups/groups.module.js';
 import { HealthModule } from './health/health.module.js';
 import { LeaseModule } from './lease/lease.module.js';
+import { MetricsModule } from './metrics/metrics.module.js';
 import { PopModule } from './pop/pop.module.js';
 import { PushModule } from './push/push.module.js';
 import { QueuesModule } from './queues/queues.module.js';
 import type { DatabaseOptions } from './raw-sql/database-options.js';
 import { RawSqlModule } from './raw-sql/raw-sql.module.js';
+import { TransactionModule } from './transaction/transaction.module.js';
 
 /** The list of modules and nothing else. */
 @Module({})
@@ -34,7 +37,10 @@ export class AppModule {
         AckModule,
         LeaseModule,
         QueuesModule,
+        TransactionModule,
+        GroupsModule,
         HealthModule,
+        MetricsModule,
       ],
     };
   }

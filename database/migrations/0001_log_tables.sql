@@ -63,7 +63,11 @@ create table queen.log_partitions (
   vacuum_truncate = off
 );
 
-create index idx_log_partitions_queue_write on queen.log_partitions (queue_id, last_write_at);
+-- For scans by last write. The condition always holds; it keeps this index away from look-ups by name, which on a table
+-- without statistics look equally cheap through it and then read all partitions of the queue. A scan must compare
+-- last_write_at with something to use it.
+create index idx_log_partitions_queue_write on queen.log_partitions (queue_id, last_write_at)
+  where last_write_at is not null;
 
 -- The messages: one row holds the compressed frames of many. Offsets base_offset .. end_offset, frame k of the blob
 -- is offset base_offset + k. The primary key is the only index: pop, retention and lookup all walk it.

@@ -90,11 +90,20 @@ export interface DeadLetterArgs {
   /** Raw JSON text as it was pushed. */
   payload: string | null;
   reason: string;
+  /** Raw text of an object of strings. */
+  headers: string | null;
+  traceId: string | null;
+  producerSub: string | null;
+  /** The payload is an envelope. */
+  encrypted: boolean;
 }
 
-export const logDlqHeadV1 = scalarProcedure<DeadLetterArgs, { ok: boolean; error?: string }>({
-  name: 'log_dlq_head_v1',
-  parameterTypes: ['uuid', 'text', 'text', 'bigint', 'uuid', 'text', 'text', 'text'],
+export const logDlqHeadV2 = scalarProcedure<DeadLetterArgs, { ok: boolean; error?: string }>({
+  name: 'log_dlq_head_v2',
+  parameterTypes: [
+    ...['uuid', 'text', 'text', 'bigint', 'uuid', 'text', 'text', 'text'],
+    ...['text', 'uuid', 'text', 'boolean'],
+  ],
   values: (args) => [
     args.partitionId,
     args.group,
@@ -104,6 +113,10 @@ export const logDlqHeadV1 = scalarProcedure<DeadLetterArgs, { ok: boolean; error
     args.transactionId,
     args.payload,
     args.reason,
+    args.headers,
+    args.traceId,
+    args.producerSub,
+    args.encrypted,
   ],
 });
 

@@ -417,6 +417,8 @@ describe('what a release is', () => {
 describe('a dead letter', () => {
   const ids = ['a', 'poison', 'c'];
   const messageIds = ids.map((_, i) => mintUuid(i));
+  const traceId = mintUuid(9);
+  const poisonExtras = { traceId, headers: Buffer.from('{"a": "b"}'), producerSub: Buffer.from('sub') };
   const segment = (payloads = ['{"n":1}', '{"n":1.0,"n":1}', '']) => ({
     base: 10,
     end: 12,
@@ -425,17 +427,18 @@ describe('a dead letter', () => {
         messageId: messageIds[i],
         transactionId: Buffer.from(id),
         payload: Buffer.from(payloads[i]),
-        encrypted: false,
+        encrypted: i === 1,
+        ...(i === 1 ? poisonExtras : {}),
       })),
     ),
   });
-  const filed = () => (bench.named('log_dlq_head_v1') as DeadLetterArgs[])[0];
+  const filed = () => (bench.named('log_dlq_head_v2') as DeadLetterArgs[])[0];
 
   beforeEach(() => {
     bench.hand(ids, { batchEnd: 12 });
     bench.answers.set('log_ack_by_hash_v1', () => [acked({ acked: 1, off: 11, dlq: true })]);
     bench.answers.set('log_segment_at_v1', () => [segment()]);
-    bench.answers.set('log_dlq_head_v1', () => [{ ok: true, id: 'x' }]);
+    bench.answers.set('log_dlq_head_v2', () => [{ ok: true, id: 'x' }]);
   });
 
   it('is the message itself, byte for byte, with the reason given for it', async () => {
@@ -454,6 +457,10 @@ describe('a dead letter', () => {
       transactionId: 'poison',
       payload: '{"n":1.0,"n":1}',
       reason: 'of this one',
+      headers: '{"a": "b"}',
+      traceId: uuidText(traceId),
+      producerSub: 'sub',
+      encrypted: true,
     });
     expect(results).toEqual(results.map(() => ({ ...DONE, dlq: true })));
     expect(bench.promotes).toHaveLength(1);
@@ -472,7 +479,8 @@ describe('a dead letter', () => {
   it('stores an empty payload as null', async () => {
     bench.answers.set('log_ack_by_hash_v1', () => [acked({ acked: 1, off: 12, dlq: true })]);
     await bench.ack(item('c', { status: 'dlq' }));
-    expect(filed()).toMatchObject({ transactionId: 'c', payload: 'null' });
+    const none = { headers: null, traceId: null, producerSub: null, encrypted: false };
+    expect(filed()).toMatchObject({ transactionId: 'c', payload: 'null', ...none });
   });
 
   it.each([
@@ -494,7 +502,7 @@ describe('a dead letter', () => {
       new BrokerError('statement_timeout').message,
     ],
   ])('is an error of the nack when %s; what was completed stays so', async (_, answer, text) => {
-    bench.answers.set('log_dlq_head_v1', answer);
+    bench.answers.set('log_dlq_head_v2', answer);
     expect(await bench.ack(item('a'), item('poison', { status: 'failed' }))).toEqual([DONE, refusal(text)]);
     expect(bench.promotes).toEqual([]);
     expect(bench.registry.partitionsOf('w1')).toEqual([P1]);

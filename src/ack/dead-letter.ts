@@ -5,12 +5,16 @@ import { uuidText } from '../segment/uuid-v7.js';
 import type { AckGroup } from './ack-group.js';
 import type { AckConnection } from './ack-lane.js';
 import type { AckItem } from './ack-item.js';
-import { logDlqHeadV1, logSegmentAtV1 } from './ack.procedures.js';
+import { logDlqHeadV2, logSegmentAtV1 } from './ack.procedures.js';
 
 interface PoisonMessage {
   messageId: string;
   transactionId: string;
   payload: string;
+  headers: string | null;
+  traceId: string | null;
+  producerSub: string | null;
+  encrypted: boolean;
 }
 
 /** Recorded when nobody said why. */
@@ -30,7 +34,7 @@ export class DeadLetter {
     const { partitionId, worker } = group;
     const refusals = group.items.filter(({ status }) => status !== 'completed');
     const message = await this.read(connection, partitionId, offset);
-    const { ok } = await connection.callOne(logDlqHeadV1, {
+    const { ok } = await connection.callOne(logDlqHeadV2, {
       partitionId,
       group: group.group,
       worker,
@@ -39,6 +43,10 @@ export class DeadLetter {
       transactionId: message?.transactionId ?? (refusals.length === 1 ? refusals[0].transactionId : null),
       payload: message?.payload ?? null,
       reason: reasonOf(refusals, message?.transactionId),
+      headers: message?.headers ?? null,
+      traceId: message?.traceId ?? null,
+      producerSub: message?.producerSub ?? null,
+      encrypted: message?.encrypted ?? false,
     });
     return ok;
   }
@@ -61,6 +69,10 @@ export class DeadLetter {
         messageId: uuidText(frame.messageId),
         transactionId: frame.transactionId.toString(),
         payload: frame.payload.length > 0 ? frame.payload.toString() : 'null',
+        headers: frame.headers?.toString() ?? null,
+        traceId: frame.traceId ? uuidText(frame.traceId) : null,
+        producerSub: frame.producerSub?.toString() ?? null,
+        encrypted: frame.encrypted,
       };
     } catch (error) {
       if (!(error instanceof SegmentDamagedError)) throw error;

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { auditRing, newHotlist } from '../../test/support/hotlist.js';
 import type { Checkout } from './checkout.js';
 import type { DeferralConfig } from './holds.js';
+import { writeTimeLagMs } from './ring-marks.js';
 import type { ReseedWalk } from './reseed-walk.js';
 import { IDLE, INFLIGHT, type Ring, WHEEL } from './ring.js';
 import { SLOT_MASK } from './entry-table.js';
@@ -235,7 +236,11 @@ class World {
     const faults = auditRing(ring, partitions.size);
     // A cold ring owes a full walk, which finds everything.
     const isCold = ring.reseed.fullWalkAgeMs(this.nowMs) === undefined;
-    const boundMs = Math.max(revisitCapMs, this.config.delayedMs + padMs, this.config.windowMs);
+    const boundMs = Math.max(
+      revisitCapMs,
+      this.config.delayedMs + padMs,
+      this.config.windowMs + writeTimeLagMs,
+    );
     for (const partition of this.partitions) {
       if (!this.isPending(partition)) {
         partition.untold = 0;

@@ -63,6 +63,16 @@ describe('offer', () => {
     expect(test.openings).toEqual([]);
   });
 
+  it('of a ready partition wakes those who wait for a full batch', async () => {
+    const test = await warm();
+    test.hotlist.offer(key, 'a', 1, { immediate: true });
+    test.hotlist.offer(key, 'a', 1, { immediate: true });
+    expect(test.openings).toHaveLength(1);
+    test.hotlist.setConfig(key, { delayedMs: 0, windowMs: 0, minPopWaitMs: 100 });
+    test.hotlist.offer(key, 'a', 1, { immediate: true });
+    expect(test.openings).toHaveLength(2);
+  });
+
   it('wakes on a queue without rings and leaves no trace there (G7)', () => {
     const { hotlist, openings } = newHotlist();
     hotlist.offer('t\u001fother', 'a', 1, { immediate: true });

@@ -271,7 +271,7 @@ export class HotlistService implements OnModuleDestroy {
     this.wakes.stop();
   }
 
-  /** True when an entry turned ready, or when there was no ring to mark. A mark never creates one. */
+  /** True when queue-wide pops should look, also because there was no ring to mark. A mark never creates one. */
   private markRings(key: string, partition: string, count: number, group: string | undefined): boolean {
     const queue = this.options.enabled ? this.book.queue(key) : undefined;
     if (!queue) return true;
@@ -287,7 +287,8 @@ export class HotlistService implements OnModuleDestroy {
       this.book.agenda.update(each);
     }
     this.counters.readySources.mark += readied;
-    return readied > 0;
+    // With a minimum pop wait, pops wait at the gate for a number of messages: one more is news, too.
+    return readied > 0 || (queue.config?.minPopWaitMs ?? 0) > 0;
   }
 
   private giveBack(

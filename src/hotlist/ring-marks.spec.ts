@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { newRing, plainHolds } from '../../test/support/hotlist.js';
-import { applyReseedRow, mark, promote } from './ring-marks.js';
+import { applyReseedRow, mark, promote, writeTimeLagMs } from './ring-marks.js';
 import { IDLE, INFLIGHT, READY, type Ring, WHEEL } from './ring.js';
 
 const nowMs = 50_000;
@@ -115,12 +115,16 @@ describe('applyReseedRow', () => {
   const alive = () => true;
   const dead = () => false;
 
-  it('IDLE turns ready, also on a window queue', () => {
-    for (const holds of [plain, windowed]) {
-      ring = newRing();
-      expect(applyReseedRow(ring, 0, nowMs, holds, alive)).toBe(true);
-      expect([state(), page().pendingSinceMs[0]]).toEqual([READY, nowMs]);
-    }
+  it('IDLE turns ready', () => {
+    expect(applyReseedRow(ring, 0, nowMs, plain, alive)).toBe(true);
+    expect([state(), page().pendingSinceMs[0]]).toEqual([READY, nowMs]);
+  });
+
+  it('IDLE on a window queue rests until nothing can have been written for the window', () => {
+    const quietMs = windowed.windowMs + writeTimeLagMs;
+    expect(applyReseedRow(ring, 0, nowMs, windowed, alive, quietMs - 1)).toBe(false);
+    expect([state(), ring.revisitMsOf(0)]).toEqual([WHEEL, nowMs + 1]);
+    expect(applyReseedRow(ring, 1, nowMs, windowed, alive, quietMs)).toBe(true);
   });
 
   it('IDLE on a delayed queue rests for the delay', () => {

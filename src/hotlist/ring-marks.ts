@@ -36,9 +36,13 @@ export function mark(ring: Ring, index: number, messages: number, nowMs: number,
   return true;
 }
 
+/** By so much the recorded time of the last write may be older than the write. */
+export const writeTimeLagMs = 1000;
+
 /**
  * A row of a reseed walk. `writtenAgoMs` is how long ago the partition was last written, when the walk knows it: on
- * a delayed queue everything is visible `delayedMs` after that, so a restart does not add the whole delay again.
+ * a delayed queue everything is visible `delayedMs` after that, so a restart does not add the whole delay again; a
+ * window has passed when nothing was written for its length.
  * True when the entry turned ready.
  */
 export function applyReseedRow(
@@ -61,6 +65,14 @@ export function applyReseedRow(
       if (holds.delayedMs > 0) {
         ring.toWheel(index, nowMs + Math.max(0, holds.delayedMs - writtenAgoMs) + holds.padMs);
         return false;
+      }
+      if (holds.windowMs > 0) {
+        // PostgreSQL is told not to hold it back, so nobody else would.
+        const quietInMs = holds.windowMs + writeTimeLagMs - writtenAgoMs;
+        if (quietInMs > 0) {
+          ring.toWheel(index, nowMs + quietInMs);
+          return false;
+        }
       }
       break;
     case WHEEL:

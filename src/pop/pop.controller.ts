@@ -4,6 +4,7 @@ import { environmentConfig, type Environment } from '../base/config/environment.
 import { AbortedError } from '../base/errors/aborted-error.js';
 import { BrokerError } from '../base/errors/broker-error.js';
 import { clientGone } from '../http/client-gone.js';
+import { PopMetrics } from './pop.metrics.js';
 import { sendDelivery } from './pop.reply.js';
 import { PopRequestParser, type PopTarget } from './pop.request.js';
 import { PopService } from './pop.service.js';
@@ -15,6 +16,7 @@ export class PopController {
 
   constructor(
     private readonly pops: PopService,
+    private readonly metrics: PopMetrics,
     @Inject(environmentConfig.KEY) environment: Environment,
   ) {
     this.parser = new PopRequestParser(environment.DEFAULT_TIMEOUT);
@@ -47,7 +49,10 @@ export class PopController {
   private async answer(target: PopTarget, request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const pop = this.parser.parse(target, queryOf(request.url));
     try {
-      sendDelivery(reply, pop, await this.pops.serve(pop, clientGone(reply)));
+      this.metrics.request();
+      const delivery = await this.pops.serve(pop, clientGone(reply));
+      this.metrics.delivered(delivery.count);
+      sendDelivery(reply, pop, delivery);
     } catch (error) {
       if (error instanceof AbortedError) return void reply.hijack(); // nobody is there to read an answer
       throw named(error);

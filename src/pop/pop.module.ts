@@ -17,6 +17,7 @@ import { FillWindow } from './fill-window.js';
 import { HandOver } from './hand-over.js';
 import { PopController } from './pop.controller.js';
 import { PopMaintenance } from './pop.maintenance.js';
+import { PopMetrics } from './pop.metrics.js';
 import { PopService } from './pop.service.js';
 
 /** The serve path: one collaborator a step. A further way to find candidates is one more file in candidate-source. */
@@ -25,6 +26,7 @@ import { PopService } from './pop.service.js';
   controllers: [PopController],
   providers: [
     PopService,
+    PopMetrics,
     PopMaintenance,
     ChooseSource,
     RingSource,
@@ -38,6 +40,6 @@ import { PopService } from './pop.service.js';
     FillWindow,
     HandOver,
   ],
-  exports: [PopMaintenance],
+  exports: [PopMaintenance, PopMetrics, FillWindow],
 })
 export class PopModule {}

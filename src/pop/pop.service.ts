@@ -14,6 +14,7 @@ import { nothing, type Delivery } from './delivery.js';
 import { FillWindow } from './fill-window.js';
 import { HandOver } from './hand-over.js';
 import { PopMaintenance } from './pop.maintenance.js';
+import { PopMetrics } from './pop.metrics.js';
 import type { PopRequest } from './pop.request.js';
 import { retried } from './retry-claim.js';
 import { WaitBackoff, type WaitBackoffOptions } from './wait-backoff.js';
@@ -40,6 +41,7 @@ export class PopService {
     private readonly handOver: HandOver,
     private readonly wakeGate: WakeGateService,
     private readonly queueConfig: QueueConfigService,
+    private readonly metrics: PopMetrics,
     @Inject(CLOCK) private readonly clock: Clock,
     @Inject(environmentConfig.KEY) environment: Environment,
   ) {
@@ -61,7 +63,8 @@ export class PopService {
       ticket?.refresh(); // before looking: a wake from here on counts
       const source = await this.chooseSource.for(request);
 
-      if (await source.mayHaveWork(request)) {
+      if (!(await source.mayHaveWork(request))) this.metrics.attempt(source.path, 'quiet');
+      else {
         if (this.fillWindow.anyConfigured) await this.holdToFill(source, request, deadline, gone);
         const claimed = await this.claim(source, request, deadline, gone, { woken });
         if (claimed.length > 0) return this.handOver.of(request, claimed);
@@ -97,7 +100,7 @@ export class PopService {
   ): Promise<ClaimedPartition[]> {
     const waitMs = request.wait ? deadline.remainingMs : undefined;
     try {
-      return await this.limiter.withPermit(
+      const claimed = await this.limiter.withPermit(
         'pop',
         gone,
         async (permit) => {
@@ -109,7 +112,10 @@ export class PopService {
         },
         { key: request.key, waitMs },
       );
+      this.metrics.attempt(source.path, claimed.length > 0 ? 'data' : 'empty');
+      return claimed;
     } catch (error) {
+      this.metrics.failure(source.path, error);
       if (error instanceof WaitExpiredError) return []; // the deadline passed in the queue: an empty answer, not a failure
       throw error;
     }

@@ -35,9 +35,12 @@ export const MAX_HEADERS_BYTES = 16 * 1024;
 const QUEUE = Buffer.from('queue');
 const PARTITION = Buffer.from('partition');
 const PAYLOAD = Buffer.from('payload');
+const DATA = Buffer.from('data');
 const TRANSACTION_ID = Buffer.from('transactionId');
 const TRACE_ID = Buffer.from('traceId');
 const HEADERS = Buffer.from('headers');
+
+const EMPTY_OBJECT = Buffer.from('{}');
 
 /** What one occurrence of a string field says: its text, null for JSON null, undefined for another type. */
 type Field = { text: string | null | undefined; problem: ItemProblem | null };
@@ -56,7 +59,11 @@ export class PushItemReader {
   private readonly queues = new NameReader('queue');
   private readonly partitions = new NameReader('partition');
 
-  constructor(private readonly cursor: JsonCursor) {}
+  /** @param payloadIsOptional `data` stands in for a missing payload, and `{}` for both (http-api 3.5) */
+  constructor(
+    private readonly cursor: JsonCursor,
+    private readonly payloadIsOptional = false,
+  ) {}
 
   /** The item at the cursor, or what is wrong with its shape. */
   read(): PushItem | string {
@@ -72,6 +79,7 @@ export class PushItemReader {
     let headers: Headers = NO_HEADERS;
     let traceId: Buffer | null = null;
     let payload: Buffer | null = null;
+    let data: Buffer | null = null;
 
     for (let more = cursor.enterObject(); more; more = cursor.nextMember()) {
       if (cursor.tokenIs(PAYLOAD)) payload = cursor.slice();
@@ -80,8 +88,10 @@ export class PushItemReader {
       else if (cursor.tokenIs(TRANSACTION_ID)) transactionId = readTransactionId(cursor);
       else if (cursor.tokenIs(TRACE_ID)) traceId = readTraceId(cursor);
       else if (cursor.tokenIs(HEADERS)) headers = readHeaders(cursor);
+      else if (this.payloadIsOptional && cursor.tokenIs(DATA)) data = cursor.slice();
       else cursor.skipValue();
     }
+    if (this.payloadIsOptional) payload ??= data ?? EMPTY_OBJECT;
 
     // One comparison each on the common path; the sentence is put together only for a bad item.
     if (

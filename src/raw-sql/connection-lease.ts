@@ -35,6 +35,7 @@ interface BinaryQuery {
  */
 export class ConnectionLease implements SqlConnection {
   private poison: Error | null = null;
+  private firstFailure: Error | null = null;
 
   constructor(
     private readonly runner: QueryRunner,
@@ -77,6 +78,14 @@ export class ConnectionLease implements SqlConnection {
     this.poison ??= reason;
   }
 
+  /**
+   * Throws the first failure of this lease. Before a commit: after a failed statement PostgreSQL answers `commit` with a
+   * rollback and no error, so a failure that was caught on the way would pass for committed.
+   */
+  requireNoFailure(): void {
+    if (this.firstFailure) throw this.firstFailure;
+  }
+
   /** One statement that is not a procedure: `begin`, `commit`, settings. */
   async statement(text: string): Promise<void> {
     await this.run({ text, values: [], rowMode: 'array', binary: true });
@@ -104,6 +113,7 @@ export class ConnectionLease implements SqlConnection {
     } catch (cause) {
       this.hooks.onStatement(performance.now() - startedMs, true);
       const failure = statementFailure(cause);
+      this.firstFailure ??= failure.error;
       if (!failure.connectionUsable) this.quarantine(failure.error);
       throw failure.error;
     } finally {

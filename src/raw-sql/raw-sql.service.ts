@@ -98,6 +98,7 @@ export class RawSqlService implements OnModuleInit, OnApplicationShutdown {
       await lease.statement('begin');
       try {
         const result = await run(lease);
+        lease.requireNoFailure();
         await lease.statement('commit');
         return result;
       } catch (error) {

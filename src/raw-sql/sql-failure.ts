@@ -24,8 +24,9 @@ const RETRYABLE = new Set(['40001', '40P01', '55P03', 'QGONE']);
 /** Read-only, admin shutdown, crash, cannot connect now, too many connections, disk full. */
 const UNAVAILABLE = new Set(['25006', '57P01', '57P02', '57P03', '53300', '53100', '53200']);
 const SOCKET = /ECONN|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN/;
+/** The last: TypeORM gives a connection up by itself when it is lost between two statements. */
 const CONNECTION_LOST =
-  /Connection terminated|connection ended|not queryable|Client was closed|server closed/i;
+  /Connection terminated|connection ended|not queryable|Client was closed|server closed|Query runner already released/i;
 const POOL_EXHAUSTED =
   /timeout exceeded when trying to connect|Connection terminated due to connection timeout/i;
 
@@ -49,7 +50,12 @@ export function statementFailure(error: unknown): SqlFailure {
   if (error instanceof BrokerError || error instanceof AbortedError) {
     return { error, connectionUsable: error instanceof AbortedError, retryable: false };
   }
-  const { code, message = '' } = driverErrorOf(error);
+  const driverError = driverErrorOf(error);
+  if (driverError instanceof BrokerError) {
+    // Thrown by a decoder of ours while pg read the rows; pg reads on to the end, so the connection is in step.
+    return { error: driverError, connectionUsable: true, retryable: false };
+  }
+  const { code, message = '' } = driverError;
   if (code === '57014') {
     return {
       error: new BrokerError('statement_timeout', undefined, undefined, { cause: error }),

@@ -7,7 +7,6 @@ import {
   makePartitions,
   makeQueue,
   numbered,
-  partitionId,
   popDiscover,
   popListCall,
   popped,
@@ -186,39 +185,6 @@ describe('a cursor that is being created', () => {
     await popSpecific(s1, 'undone', 'p', { mode: 'new' });
     await s1.rollback();
     expect((await popSpecific(s2, 'undone', 'p')).texts).toEqual(['a']);
-  });
-
-  it('is skipped, not waited for, while somebody holds its key to move the cursor (Z41)', async () => {
-    // What a seek does: it takes the key of (partition, group), waiting, before it writes the row.
-    await pushMessages(db, 'sought', 'p1', ['a']);
-    await pushMessages(db, 'sought', 'p2', ['b']);
-    await popSpecific(db, 'sought', 'p1', { budget: 1, autoAck: true });
-    await pushMessages(db, 'sought', 'p1', ['c']);
-    const { s1, s2 } = await openSessions(db, ['s1', 's2']);
-    const p2 = await partitionId(db, 'sought', 'p2');
-    await s2.begin();
-    await s2.run(`select pg_advisory_xact_lock(hashtextextended($1 || '/g', 42))`, [p2]);
-    await s2.run(
-      `insert into queen.log_consumers (partition_id, consumer_group, committed) values ($1, 'g', -1)`,
-      [p2],
-    );
-
-    await s1.begin();
-    const list = s1.start(...popListCall('sought', ['p1', 'p2'], { maxPartitions: 2 }));
-    expect(await list.isBlocked()).toBe(false);
-    expect(popped(await list.result()).verdicts).toMatchObject([
-      { partition: 'p1', state: 'took' },
-      { partition: 'p2', state: 'leased', waitMs: 250 },
-    ]);
-    // The other half of the cycle: the seek goes on to a row that the pop has claimed, and only waits.
-    const seek = s2.start(
-      `update queen.log_consumers set committed = -1 where partition_id = $1 and consumer_group = 'g'`,
-      [await partitionId(db, 'sought', 'p1')],
-    );
-    expect(await seek.isBlocked(s1)).toBe(true);
-    await s1.commit();
-    await seek.result();
-    await s2.commit();
   });
 
   it('on many partitions by many groups at once neither deadlocks nor chains waits', async () => {

@@ -1,21 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import {
-  claimTexts,
   countRows,
   makeQueue,
-  numbered,
   partitionRow,
   pushMessages,
   pushMultiCall,
-  run,
-  scalar,
   segmentRows,
-  type Pushed,
-  type SegmentRow,
 } from '../support/make.js';
+import { expectSoundLog } from '../support/sound-log.js';
 import { openSessions } from '../support/sessions.js';
-import { deadlocks, storm } from '../support/storm.js';
+import { storm } from '../support/storm.js';
 
 let db: TestDatabase;
 
@@ -27,14 +22,6 @@ afterAll(() => db.drop());
 
 const pushCall = (queue: string, partition: string, texts: string[]) =>
   pushMultiCall([{ queue, partition, texts }]);
-
-/** Contiguous, and never younger than the next one (I1, I2, I5). */
-function expectSoundLog(segments: SegmentRow[]): void {
-  segments.slice(1).forEach((segment, k) => {
-    expect(segment.base).toBe(segments[k].end + 1);
-    expect(segment.createdAt >= segments[k].createdAt).toBe(true);
-  });
-}
 
 describe('pushes to one partition', () => {
   it('wait for one another, and are stamped in the order in which they commit (Z14)', async () => {
@@ -60,7 +47,7 @@ describe('pushes to one partition', () => {
     async (dedupWindowSeconds) => {
       const queue = `twenty ${dedupWindowSeconds}`;
       await makeQueue(db, queue, { dedupWindowSeconds });
-      const { rounds, failures } = await storm(db, { sessions: 20, forMs: 1200 }, (client, session, round) =>
+      const { rounds, failures } = await storm(db, { sessions: 20, forMs: 1000 }, (client, session, round) =>
         pushMessages(client, queue, 'p', [`${session}-${round}`, `${session}-${round}b`]),
       );
       expect(failures).toEqual([]);
@@ -117,56 +104,5 @@ describe('pushes to one partition', () => {
     await s1.commit();
     expect(await waiting.result()).toMatchObject([{ result: [{ status: 'queued', baseOffset: 1 }] }]);
     expect(await countRows(db, 'queues', `name = 'created'`)).toBe(1);
-  });
-});
-
-describe('bundles over the same partitions in opposite order (Z5)', () => {
-  const names = numbered('p', 20);
-  const bundle = (queue: string, partitions: string[], text: string) =>
-    pushMultiCall(partitions.map((partition) => ({ queue, partition, texts: [text] })));
-
-  it('never deadlock on partitions that exist', async () => {
-    const before = await deadlocks(db);
-    await run(db, bundle('opposite', names, 'first'));
-    const { rounds, failures } = await storm(db, { sessions: 6, forMs: 2000 }, (client, session, round) => {
-      const order = session % 2 === 0 ? names : [...names].reverse();
-      return run(client, bundle('opposite', order, `${session}-${round}`));
-    });
-    expect(failures).toEqual([]);
-    expect(rounds).toBeGreaterThan(10);
-    expect(await deadlocks(db)).toBe(before);
-    for (const name of names) expectSoundLog(await segmentRows(db, 'opposite', name));
-  }, 20_000);
-
-  it('never deadlock while creating queues and partitions', async () => {
-    const before = await deadlocks(db);
-    const { failures } = await storm(db, { sessions: 4, rounds: 25 }, async (client, session, round) => {
-      const targets = names.map((partition, i) => ({
-        ...{ queue: `fresh ${round}.${i % 3}`, partition, texts: [`of ${session}`] },
-      }));
-      const verdicts = await scalar<Pushed[]>(
-        client,
-        pushMultiCall(session % 2 === 0 ? targets : targets.reverse()),
-      );
-      expect(verdicts.map(({ status }) => status)).toEqual(names.map(() => 'queued'));
-    });
-    expect(failures).toEqual([]);
-    expect(await deadlocks(db)).toBe(before);
-    expect(await countRows(db, 'queues', `name like 'fresh %'`)).toBe(75);
-    const where = `queue_id in (select id from queen.queues where name like 'fresh %') and last_offset = 3`;
-    expect(await countRows(db, 'log_partitions', where)).toBe(500);
-  }, 20_000);
-
-  it('commit the segments beside a duplicate, with no gap where it was (Z15)', async () => {
-    await pushMessages(db, 'beside', 'p1', ['known']);
-    const call = pushMultiCall([
-      { queue: 'beside', partition: 'p0', texts: ['a'] },
-      { queue: 'beside', partition: 'p1', texts: ['b', 'known'] },
-      { queue: 'beside', partition: 'p2', texts: ['c'] },
-    ]);
-    const verdicts = await scalar<Pushed[]>(db, call);
-    expect(verdicts.map(({ status }) => status)).toEqual(['queued', 'duplicate', 'queued']);
-    expect(await pushMessages(db, 'beside', 'p1', ['b'])).toMatchObject({ baseOffset: 1 });
-    expect(await claimTexts(db, 'beside', 'p1')).toEqual(['known', 'b']);
   });
 });

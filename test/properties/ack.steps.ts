@@ -241,7 +241,10 @@ class Renew extends Step {
   }
 }
 
-const worker = fc.constantFrom<Worker>('holder', 'holder', 'holder', 'holder', 'none', 'earlier', 'stranger');
+const worker = fc.oneof(
+  { weight: 8, arbitrary: fc.constant<Worker>('holder') },
+  { weight: 3, arbitrary: fc.constantFrom<Worker>('none', 'none', 'earlier', 'stranger') },
+);
 const who: fc.Arbitrary<Who> = fc
   .record({ at: target, group, worker, lease: fc.option(fc.nat(5), { freq: 3 }) })
   .map(({ at, ...rest }) => ({ ...at, ...rest }));

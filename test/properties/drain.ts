@@ -2,7 +2,7 @@ import { expect } from '@jest/globals';
 import { ackAll } from './ack.steps.js';
 import { stored, type Model } from './broker.model.js';
 import { popAll } from './pop.steps.js';
-import type { Real, Step } from './step.js';
+import { withSteps, type Real, type Step } from './step.js';
 import { expireNth, release } from './world.steps.js';
 
 const BATCH = 3;
@@ -23,8 +23,12 @@ export async function drain(model: Model, real: Real): Promise<void> {
         await each([popAll(at, group, BATCH), ackAll(at, group)], model, real);
       }
       await popAll(at, group, BATCH).run(model, real);
-      expect(cursor.committed).toBe(partition.lastOffset);
-      expect(model.isLeased(cursor)).toBe(false);
+      try {
+        expect(cursor.committed).toBe(partition.lastOffset);
+        expect(model.isLeased(cursor)).toBe(false);
+      } catch (error) {
+        throw withSteps(model, error as Error);
+      }
     }
   }
 }

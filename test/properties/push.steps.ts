@@ -140,7 +140,7 @@ const segment: fc.Arbitrary<SegmentChoice> = fc
   .record({
     target,
     texts: fc.array(
-      fc.oneof({ weight: 5, arbitrary: fc.constant<TextChoice>('new') }, { weight: 1, arbitrary: fc.nat(30) }),
+      fc.oneof({ weight: 3, arbitrary: fc.constant<TextChoice>('new') }, { weight: 1, arbitrary: fc.nat(30) }),
       { minLength: 1, maxLength: 4 },
     ),
     promise: fc.boolean(),

@@ -38,10 +38,7 @@ export abstract class Step implements fc.AsyncCommand<Model, Real> {
       this.look(before, after);
       real.seen = after;
     } catch (error) {
-      const steps = model.told.map((step, k) => `  ${k + 1}. ${step}`).join('\n');
-      throw new Error(`step ${model.told.length} of\n${steps}\n\n${(error as Error).message}`, {
-        cause: error,
-      });
+      throw withSteps(model, error as Error);
     }
   }
 
@@ -51,6 +48,12 @@ export abstract class Step implements fc.AsyncCommand<Model, Real> {
   protected look(_before: Snapshot, _after: Snapshot): void {}
 
   abstract toString(): string;
+}
+
+/** The error, with everything that was done before it. */
+export function withSteps(model: Model, error: Error): Error {
+  const steps = model.told.map((step, k) => `  ${k + 1}. ${step}`).join('\n');
+  return new Error(`after\n${steps}\n\n${error.message}`, { cause: error });
 }
 
 export interface Target {

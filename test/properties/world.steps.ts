@@ -190,21 +190,29 @@ class TimeZone extends Step {
 }
 
 const seconds = fc.constantFrom(0, 50, 150);
-const options: fc.Arbitrary<Options> = fc.record(
+/** Both have to be off for a message that fails too often to be dropped. */
+const letters = fc.constantFrom(
+  { deadLetterQueue: false, dlqAfterMaxRetries: false },
+  { deadLetterQueue: false, dlqAfterMaxRetries: false },
+  { deadLetterQueue: true, dlqAfterMaxRetries: false },
+  { deadLetterQueue: false, dlqAfterMaxRetries: true },
+);
+const settings = fc.record(
   {
     mode: fc.constantFrom('merge' as const, 'replace' as const),
     namespace: fc.constantFrom('shared', 'orders'),
     task: fc.constantFrom('eu', ''),
     leaseTime: fc.constantFrom(50, 150),
-    retryLimit: fc.constantFrom(0, 1, 3),
-    deadLetterQueue: fc.boolean(),
-    dlqAfterMaxRetries: fc.boolean(),
+    retryLimit: fc.constantFrom(0, 0, 1, 3),
     delayedProcessing: seconds,
     windowBuffer: seconds,
-    dedupWindowSeconds: fc.constantFrom(0, 50, 350),
+    dedupWindowSeconds: fc.constantFrom(0, 0, 50, 350),
   },
   { requiredKeys: [] },
 );
+const options: fc.Arbitrary<Options> = fc
+  .tuple(settings, fc.option(letters, { freq: 1, nil: {} }))
+  .map(([given, more]) => ({ ...given, ...more }));
 
 export const configure = fc.tuple(queueName, options).map(([queue, o]) => new Configure(queue, o));
 export const configureInVain = fc

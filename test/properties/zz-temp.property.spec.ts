@@ -40,8 +40,8 @@ import {
 const SECONDS = Number(process.env.QUEEN_TEST_PROPERTY_SECONDS ?? 25);
 const SEED = process.env.QUEEN_TEST_SEED;
 /** A seed stands for so many runs: enough for fast-check to vary their length, few enough to stop in time. */
-const RUNS_PER_SEED = 20;
-const STEPS_MAX = 60;
+const RUNS_PER_SEED = 10;
+const STEPS_MAX = 120;
 
 let db: TestDatabase; let runs = 0, nsteps = 0; const counts: Record<string, number> = {};
 
@@ -69,7 +69,7 @@ const steps = fc.commands(
     ...[times(7, pushMany), times(3, pushOne), times(2, pushInVain)],
     ...[times(7, popPartition), times(6, popNames), times(5, popQueue), times(3, popDiscovered)],
     ...[times(12, ackSome), times(6, ackUpTo), times(3, ackTogether), times(4, deadLetter), times(3, renewal)],
-    ...[times(4, configure), times(1, configureInVain), times(1, deleteQueue)],
+    ...[times(6, configure), times(1, configureInVain), times(1, deleteQueue)],
     ...[times(5, timePasses), times(3, expire), times(4, retention), times(1, timeZone)],
     ...[times(2, askPending), times(1, askDiscoverable), times(1, reseed), times(1, segmentAt)],
   ].flat(),

@@ -252,13 +252,26 @@ export interface DeadLetterInput extends AckOptions {
   payload?: string;
   messageId?: string | null;
   error?: string | null;
+  headers?: string | null;
+  traceId?: string | null;
+  producerSub?: string | null;
+  encrypted?: boolean | null;
 }
 
 export function dlqHeadCall(partitionId: string, offset: number, options: DeadLetterInput = {}): Call {
-  const o = { ...ackDefaults, text: 'poison', payload: '{}', messageId: null, error: 'boom', ...options };
+  const extras = { headers: null, traceId: null, producerSub: null, encrypted: false };
+  const o = {
+    ...ackDefaults,
+    ...{ text: 'poison', payload: '{}', messageId: null, error: 'boom' },
+    ...extras,
+    ...options,
+  };
   return [
-    'select queen.log_dlq_head_v1($1, $2, $3, $4, $5, $6, $7, $8) as result',
-    [partitionId, o.group, o.worker, offset, o.messageId, o.text, o.payload, o.error],
+    'select queen.log_dlq_head_v2($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) as result',
+    [
+      ...[partitionId, o.group, o.worker, offset, o.messageId, o.text, o.payload, o.error],
+      ...[o.headers, o.traceId, o.producerSub, o.encrypted],
+    ],
   ];
 }
 

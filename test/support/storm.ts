@@ -6,8 +6,10 @@ export interface StormOptions {
   sessions: number;
   /** Begin no round after so many milliseconds … */
   forMs?: number;
-  /** … nor more than so many rounds per session. */
+  /** … nor more than so many rounds per session … */
   rounds?: number;
+  /** … nor any once this says no. */
+  goesOn?: () => boolean;
 }
 
 export interface Storm {
@@ -25,7 +27,7 @@ export interface Storm {
  */
 export async function storm(
   db: TestDatabase,
-  { sessions, forMs = Infinity, rounds = Infinity }: StormOptions,
+  { sessions, forMs = Infinity, rounds = Infinity, goesOn = () => true }: StormOptions,
   work: (client: pg.Client, session: number, round: number) => Promise<unknown>,
 ): Promise<Storm> {
   const result: Storm = { rounds: 0, failures: [], lockWaits: [] };
@@ -35,7 +37,7 @@ export async function storm(
   let running = sessions;
 
   const loops = clients.map(async (client, session) => {
-    for (let round = 0; round < rounds && performance.now() < untilMs; round++) {
+    for (let round = 0; round < rounds && performance.now() < untilMs && goesOn(); round++) {
       try {
         await work(client, session, round);
       } catch (error) {

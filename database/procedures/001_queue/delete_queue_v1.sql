@@ -1,10 +1,11 @@
 -- Removes a queue with everything it holds: partitions, segments, hash rows, cursors, dead letters, subscriptions,
 -- watermarks. Traces stay. Returns {"deleted","queue","existed"}; deleting what is not there is not an error, it
 -- answers false, false and a "message".
--- Locks, all waiting: the queue row, then its partitions by ascending id, then (by cascade) cursors.
+-- Locks, all waiting: the queue row, then its partitions by ascending id, then cursors, then dead letters.
 --   The queue first: its lock stops new partitions, whose foreign-key check needs the row.
 --   Partitions before their hash rows: a push under way commits first and is seen; otherwise its hash row, which no
 --   foreign key ties to the partition, would be left behind for ever (hazard Z27).
+--   Cursors before dead letters, for the same reason: a message is put aside under its cursor's lock.
 -- A push that resolved a partition just before fails with QGONE; its retry creates the queue anew.
 -- Called by: the queue delete route.
 create or replace function queen.delete_queue_v1(
@@ -34,6 +35,7 @@ begin
   ) l;
 
   delete from queen.log_txns t where t.partition_id = any (v_pids);
+  delete from queen.log_consumers c where c.partition_id = any (v_pids);
   delete from queen.log_dlq d where d.partition_id = any (v_pids);
   delete from queen.queues q where q.id = v_queue_id;
 

@@ -3,7 +3,7 @@
 -- Hash rows live as long as their segments, so a partition may hold many more than one window of them, and a push
 -- that nobody vouched for (p_after -1) would walk all of them under the partition lock. created_at never decreases
 -- along base_offset, so the border is found by halving: some twenty index steps instead of a walk.
--- Takes no lock. Called by: log_push_one_v1, under the partition's row lock.
+-- Takes no lock. Called by: log_push_one_v1, under the partition's row lock; list_messages_v1.
 create or replace function queen.log_dedup_start_v1(
   p_partition_id uuid,
   p_after bigint,

@@ -49,8 +49,14 @@ begin
     from (
       select p.id, q.dedup_window_seconds, u.ord::int as ord
       from unnest(p_queues, p_partitions, v_tenants) with ordinality u(queue, partition, tenant, ord)
-      join queen.queues q on q.tenant_id = u.tenant and q.name = u.queue
-      join queen.log_partitions p on p.queue_id = q.id and p.name = u.partition
+      -- LATERAL with OFFSET 0 makes both columns of a key an index condition. As joins, and without statistics, the
+      -- planner reads all partitions of the queue for each name and filters: 90 s for 10,000 new partitions.
+      cross join lateral (
+        select x.id, x.dedup_window_seconds from queen.queues x where x.tenant_id = u.tenant and x.name = u.queue offset 0
+      ) q
+      cross join lateral (
+        select x.id from queen.log_partitions x where x.queue_id = q.id and x.name = u.partition offset 0
+      ) p
       order by p.id, u.ord
     ) r;
     exit when cardinality(v_pids) = v_count;
@@ -74,9 +80,13 @@ begin
     for v_target in
       select distinct q.id as queue_id, u.partition
       from unnest(p_queues, p_partitions, v_tenants) u(queue, partition, tenant)
-      join queen.queues q on q.tenant_id = u.tenant and q.name = u.queue
-      where u.partition is not null
-        and not exists (select from queen.log_partitions p where p.queue_id = q.id and p.name = u.partition)
+      cross join lateral (
+        select x.id from queen.queues x where x.tenant_id = u.tenant and x.name = u.queue offset 0
+      ) q
+      left join lateral (
+        select x.id from queen.log_partitions x where x.queue_id = q.id and x.name = u.partition offset 0
+      ) p on true
+      where u.partition is not null and p.id is null
       order by q.id, u.partition
     loop
       -- FOR KEY SHARE as in log_resolve_target_v1: a queue being deleted is waited for, not run into.

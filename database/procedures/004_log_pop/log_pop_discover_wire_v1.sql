@@ -95,7 +95,7 @@ begin
     loop
       if r_partition_id is null then
         -- A later command than the claim, for the reason given in log_pop_specific_v1.
-        select p.id, case when p_auto_ack then 1 else c.attempt_count end
+        select p.id, queen.log_attempt_v1(p_auto_ack, c.attempt_count, c.attempt_offset, c.lost_count, c.lost_offset)
         into r_partition_id, r_attempt
         from queen.queues q
         join queen.log_partitions p on p.queue_id = q.id and p.name = r_partition

@@ -44,7 +44,7 @@ begin
       false, p_tenant) s
   loop
     if r_partition_id is null then
-      select p.id, case when p_auto_ack then 1 else c.attempt_count end
+      select p.id, queen.log_attempt_v1(p_auto_ack, c.attempt_count, c.attempt_offset, c.lost_count, c.lost_offset)
       into r_partition_id, r_attempt
       from queen.queues q
       join queen.log_partitions p on p.queue_id = q.id and p.name = p_partition

@@ -5,7 +5,11 @@
 --   left at the cursor is stepped over, it is not an error.
 --   Auto-ack: the cursor has moved. Otherwise the batch is leased to p_worker for p_lease_seconds, else for the
 --   queue's lease time, else 60 s, and the cursor has not moved.
---   No row means: unknown partition (nothing is created), someone else has it, it is held back, or it is empty.
+--   No row means: unknown partition (nothing is created), someone else has it, it is held back, it is paused, or it
+--   is empty.
+--   A refused batch rests until its hold_until, and with it everything behind it; auto-ack, which cannot refuse, does
+--   not wait for that. Messages older than the queue's ttl are stepped over and counted.
+--   With max_deliveries a batch whose lease ran out may come back as one message, see log_lost_lease_v1.
 -- Locks: the cursor row, FOR UPDATE SKIP LOCKED; when it is missing, those of log_create_cursor_v1.
 -- Never waits for anyone. A wildcard pop keeps its transaction, and so all its cursors, through its whole candidate
 -- loop, and another of them may be going the other way.
@@ -43,6 +47,11 @@ declare
   v_lease_seconds int;
   v_delayed int;
   v_window int;
+  v_paused boolean;
+  v_ttl int;
+  v_max_deliveries int;
+  v_lost_end bigint;
+  v_lost_count int;
   v_newest timestamptz;
   v_deadline timestamptz := 'infinity';
   v_committed bigint;
@@ -58,12 +67,14 @@ begin
 
   select p.id, p.queue_id, p.last_offset, p.log_start,
          coalesce(q.delayed_processing, 0), coalesce(q.window_buffer, 0),
-         case when p_lease_seconds > 0 then p_lease_seconds when q.lease_time > 0 then q.lease_time else 60 end
-  into v_pid, v_queue_id, v_last_offset, v_log_start, v_delayed, v_window, v_lease_seconds
+         case when p_lease_seconds > 0 then p_lease_seconds when q.lease_time > 0 then q.lease_time else 60 end,
+         q.pops_paused, coalesce(q.ttl, 0), q.max_deliveries
+  into v_pid, v_queue_id, v_last_offset, v_log_start, v_delayed, v_window, v_lease_seconds,
+       v_paused, v_ttl, v_max_deliveries
   from queen.queues q
   join queen.log_partitions p on p.queue_id = q.id and p.name = p_partition
   where q.tenant_id = p_tenant and q.name = p_queue;
-  if not found then
+  if not found or v_paused then
     return;
   end if;
 
@@ -83,17 +94,19 @@ begin
   -- other's transactions, in random order, which ended in deadlock storms (hazard Z1). The lease test stands in the
   -- locking statement, so that a renewal committed a moment ago is re-read before the lock is granted.
   for v_try in 1..2 loop
-    select c.committed into v_committed
+    select c.committed, case when c.worker_id is not null then c.batch_end end, c.lost_count
+    into v_committed, v_lost_end, v_lost_count
     from queen.log_consumers c
     where c.partition_id = v_pid and c.consumer_group = p_group
       and (c.worker_id is null or c.lease_expires_at is null or c.lease_expires_at < v_now)
+      and (c.hold_until is null or c.hold_until <= v_now or p_auto_ack)
     for update skip locked;
     exit when found;
     if v_try = 2 then
       return;
     end if;
 
-    -- Present: leased, or another pop has it this moment. Missing: first contact of this group and partition.
+    -- Present: leased, on hold, or another pop has it this moment. Missing: first contact of this group and partition.
     perform from queen.log_consumers c where c.partition_id = v_pid and c.consumer_group = p_group;
     if found then
       return;
@@ -107,6 +120,17 @@ begin
   -- A group that has caught up reads no segment. v_last_offset may be a moment old: what came since stays pending.
   if v_last_offset <= v_committed then
     return;
+  end if;
+
+  if v_ttl > 0 then
+    v_committed := queen.log_skip_expired_v1(
+      v_pid, p_group, v_committed, v_log_start, v_last_offset, v_now - make_interval(secs => v_ttl));
+    if v_last_offset <= v_committed then
+      return;
+    end if;
+  end if;
+  if v_max_deliveries > 0 and not p_auto_ack and (v_lost_end is not null or v_lost_count <> 0) then
+    v_budget := least(v_budget, queen.log_lost_lease_v1(v_pid, p_group, v_max_deliveries));
   end if;
 
   v_wanted := v_committed + 1;
@@ -173,7 +197,7 @@ begin
   if p_auto_ack then
     update queen.log_consumers c
     set committed = v_last, worker_id = null, lease_expires_at = null, lease_acquired_at = null, batch_end = null,
-        total_consumed = c.total_consumed + v_taken
+        hold_until = null, total_consumed = c.total_consumed + v_taken
     where c.partition_id = v_pid and c.consumer_group = p_group;
   else
     -- A batch that starts where the last one started, or anywhere inside what was handed out before, is a
@@ -183,6 +207,7 @@ begin
         lease_expires_at = v_now + make_interval(secs => v_lease_seconds),
         lease_acquired_at = v_now,
         batch_end = v_last,
+        hold_until = null,
         attempt_count = case
           when c.attempt_offset = v_first or v_first <= c.attempt_end then c.attempt_count + 1
           else 1

@@ -4,7 +4,7 @@
 -- Reads hash rows in pages of offsets from the end it starts at and stops as soon as every hash is found: rows live
 -- as long as their segments, and one pass over all of them would make an ack cost the length of the log. Null entries
 -- of p_hashes are not looked for; without bounds nothing is.
--- Takes no lock. Called by: log_ack_by_hash_v1.
+-- Takes no lock. Called by: log_ack_by_hash_v1, get_message_v1.
 create or replace function queen.log_find_hashes_v1(
   p_partition_id uuid,
   p_hashes bytea[],

@@ -317,4 +317,21 @@ export const settings = {
     choices: ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'],
     about: 'Least important log line written.',
   }),
+
+  // Transactions and consumer groups
+  QUEEN_TRANSACTION_BUFFER_BYTES: integer({
+    default: 134_217_728,
+    min: 1_048_576,
+    max: 17_179_869_184,
+    unit: 'bytes',
+    about: 'Memory of transactions that have no answer yet; beyond, further ones are answered 503.',
+  }),
+  QUEEN_CACHE_REFRESH_INTERVAL_MS: integer({
+    default: 60_000,
+    min: 100,
+    max: 3_600_000,
+    unit: 'ms',
+    about:
+      'Period in which a broker reads what others changed without a write: seeks and deletions of groups.',
+  }),
 } as const;

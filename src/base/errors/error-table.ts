@@ -27,6 +27,39 @@ export const errorTable = {
     meaning:
       'A queue option has the wrong type, is out of range, or has no effect in this version; the error names it.',
   },
+  bad_transaction: {
+    status: 400,
+    meaning:
+      'The transaction cannot be carried out; the error names the operation. Nothing was done. Correct it and send it again.',
+  },
+  bad_timestamp: {
+    status: 400,
+    meaning: 'A point in time cannot be read. Send ISO 8601 with a date; without a zone it is UTC.',
+  },
+  not_found: { status: 404, meaning: 'What the request names does not exist; the error says what.' },
+  filter_required: {
+    status: 400,
+    meaning:
+      'This call would touch every dead letter. Name at least one filter, or say all=true when that is meant.',
+  },
+  message_not_found: {
+    status: 404,
+    meaning: 'Nothing is known under this partitionId and transactionId. Check both; it may have been removed.',
+  },
+  dead_letter_not_found: {
+    status: 404,
+    meaning: 'There is no such dead letter. It was replayed or deleted before, or never existed.',
+  },
+  dead_letter_empty: {
+    status: 409,
+    meaning:
+      'The dead letter has no payload (its segment was gone or damaged when it was put aside), so it cannot be replayed. Delete it.',
+  },
+  replay_duplicate: {
+    status: 409,
+    meaning:
+      'The target partition already holds a message whose transactionId is the one of this replay, dlq:<id>. The dead letter was kept.',
+  },
   no_such_route: { status: 404, meaning: 'No such path. See the route list in README.md.' },
   method_not_allowed: {
     status: 405,
@@ -62,6 +95,10 @@ export const errorTable = {
     status: 503,
     meaning:
       'PostgreSQL cannot take writes now (away, restarting or read-only). Wait the seconds in Retry-After, then send it again.',
+  },
+  push_maintenance: {
+    status: 503,
+    meaning: 'Push maintenance is on, so nothing can be replayed now. Switch it off, or wait and send it again.',
   },
   draining: {
     status: 503,

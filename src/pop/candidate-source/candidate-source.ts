@@ -2,8 +2,13 @@ import type { SqlConnection } from '../../raw-sql/connection-lease.js';
 import type { ClaimedPartition } from '../claim.js';
 import type { PopRequest } from '../pop.request.js';
 
+export type PopPath = 'hotlist' | 'scan' | 'partition' | 'discovery';
+
 /** One way to find partitions worth asking about, and to ask. It knows nothing of permits, waiting or order. */
 export interface CandidateSource {
+  /** Its name in metrics. */
+  readonly path: PopPath;
+
   /**
    * Could a claim deliver? `false` is definitive. Answered from memory by the ring; elsewhere by one cheap probe that
    * takes a connection but no permit.

@@ -10,6 +10,8 @@ import { PendingProbes } from './pending-probes.js';
 /** Every queue whose namespace and task match. */
 @Injectable()
 export class DiscoverySource implements CandidateSource {
+  readonly path = 'discovery';
+
   constructor(
     private readonly probes: PendingProbes,
     @Inject(environmentConfig.KEY) private readonly environment: Environment,

@@ -10,6 +10,8 @@ import { PendingProbes } from './pending-probes.js';
 /** One named partition. The probe says "yes" on first contact, so that a new cursor is seeded without delay. */
 @Injectable()
 export class PartitionSource implements CandidateSource {
+  readonly path = 'partition';
+
   constructor(
     private readonly probes: PendingProbes,
     @Inject(environmentConfig.KEY) private readonly environment: Environment,

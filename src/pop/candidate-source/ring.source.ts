@@ -17,6 +17,8 @@ const LEASE_SECONDS_FALLBACK = 60;
 /** Candidates from the in-memory ring; PostgreSQL is asked about those only, and its verdicts go back into the ring. */
 @Injectable()
 export class RingSource implements CandidateSource {
+  readonly path = 'hotlist';
+
   constructor(
     private readonly hotlist: HotlistService,
     private readonly queueConfig: QueueConfigService,

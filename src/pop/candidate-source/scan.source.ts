@@ -14,6 +14,8 @@ import { SeedMarkers } from './seed-markers.js';
  */
 @Injectable()
 export class ScanSource implements CandidateSource {
+  readonly path = 'scan';
+
   constructor(
     private readonly probes: PendingProbes,
     private readonly seedMarkers: SeedMarkers,
