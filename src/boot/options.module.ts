@@ -13,7 +13,8 @@ export class OptionsModule {
   static with(environment: Environment, database: DatabaseOptions): DynamicModule {
     const providers = [
       { provide: DATABASE_OPTIONS, useValue: database },
-      { provide: LIMITER_OPTIONS, useValue: limiterOptions(environment, database.poolSize) },
+      // Made when it is injected: by then the application's logger is in place for its warnings.
+      { provide: LIMITER_OPTIONS, useFactory: () => limiterOptions(environment, database.poolSize) },
       { provide: HOTLIST_OPTIONS, useValue: hotlistOptions(environment) },
     ];
     return { module: OptionsModule, providers, exports: providers.map(({ provide }) => provide) };

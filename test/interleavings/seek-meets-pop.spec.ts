@@ -40,9 +40,11 @@ async function twoPartitions(queue: string): Promise<void> {
 describe('a seek that waits for the cursor of a pop', () => {
   it('makes that pop skip the cursors that are still missing: no cycle (Z41)', async () => {
     await twoPartitions('cycle');
+    await popSpecific(db, 'cycle', 'p1', { autoAck: true });
+    await pushMessages(db, 'cycle', 'p1', ['c']);
     const { s1, s2 } = await openSessions(db, ['s1', 's2']);
     await s1.begin();
-    expect((await popSpecific(s1, 'cycle', 'p1')).texts).toEqual(['a']);
+    expect((await popSpecific(s1, 'cycle', 'p1')).texts).toEqual(['c']);
     const seek = s2.start(...seekCall('cycle', true));
     expect(await seek.isBlocked(s1)).toBe(true);
 
@@ -52,6 +54,21 @@ describe('a seek that waits for the cursor of a pop', () => {
     await s1.commit();
     expect(await seek.result()).toMatchObject([{ result: { success: true, partitionsUpdated: '2' } }]);
     expect((await consumerRow(db, 'cycle', 'p2'))?.committed).toBe(0);
+  });
+
+  it('lets a pop that has created a cursor create the others as well', async () => {
+    await twoPartitions('creator');
+    const { s1, s2 } = await openSessions(db, ['s1', 's2']);
+    await s1.begin();
+    expect((await popSpecific(s1, 'creator', 'p1')).texts).toEqual(['a']);
+    const seek = s2.start(...seekCall('creator', true));
+    expect(await seek.isBlocked(s1)).toBe(true);
+    const list = s1.start(...popListCall('creator', ['p2']));
+    expect(await list.isBlocked()).toBe(false);
+    expect(popped(await list.result()).texts).toEqual(['b']);
+    await s1.commit();
+    expect(await seek.result()).toMatchObject([{ result: { success: true } }]);
+    expect(await consumerRow(db, 'creator', 'p2')).toMatchObject({ committed: 0, workerId: null });
   });
 
   it('takes the lease away: the worker is refused its ack', async () => {

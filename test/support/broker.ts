@@ -91,7 +91,7 @@ export async function startBroker(settings: BrokerSettings = {}): Promise<TestBr
   const environment = parseEnvironment({
     PORT: '0',
     QUEEN_BIND_ADDR: '127.0.0.1',
-    DB_POOL_SIZE: '20',
+    DB_POOL_SIZE: '40',
     QUEEN_POOL_RESERVE: '4',
     LOG_LEVEL: 'silent',
     DATABASE_URL: database.url,
