@@ -1,6 +1,24 @@
 import eslint from '@eslint/js';
 import tseslint from 'typescript-eslint';
 
+/** What plain scripts use of Node's globals. */
+const nodeGlobals = [
+  'process',
+  'console',
+  'URL',
+  'URLSearchParams',
+  'Buffer',
+  'setTimeout',
+  'clearTimeout',
+  'setInterval',
+  'clearInterval',
+  'setImmediate',
+  'performance',
+  'fetch',
+  'AbortController',
+  'AbortSignal',
+];
+
 export default tseslint.config(
   { ignores: ['dist', 'coverage', 'node_modules', '.queen-data'] },
   eslint.configs.recommended,
@@ -25,6 +43,6 @@ export default tseslint.config(
   },
   {
     files: ['**/*.mjs', '**/*.js'],
-    languageOptions: { globals: { process: 'readonly', console: 'readonly', URL: 'readonly', Buffer: 'readonly', setTimeout: 'readonly', fetch: 'readonly' } },
+    languageOptions: { globals: Object.fromEntries(nodeGlobals.map((name) => [name, 'readonly'])) },
   },
 );

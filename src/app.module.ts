@@ -6,6 +6,9 @@ import type { Environment } from './base/config/environment.js';
 import { QueueEventsModule } from './base/queue-events.module.js';
 import { OptionsModule } from './boot/options.module.js';
 import { GroupsModule } from './groups/groups.module.js';
+import { DeadLettersModule } from './dead-letters/dead-letters.module.js';
+import { MessagesModule } from './messages/messages.module.js';
+import { TracesModule } from './traces/traces.module.js';
 import { HealthModule } from './health/health.module.js';
 import { LeaseModule } from './lease/lease.module.js';
 import { MetricsModule } from './metrics/metrics.module.js';
@@ -39,6 +42,9 @@ export class AppModule {
         QueuesModule,
         TransactionModule,
         GroupsModule,
+        DeadLettersModule,
+        MessagesModule,
+        TracesModule,
         HealthModule,
         MetricsModule,
       ],

@@ -27,7 +27,7 @@ alter table queen.log_consumers
 -- What a queue holds, as last counted. The counting is a walk over its partitions in slices (queue_walks), so a row
 -- is a mixture of the moments of one walk; a queue of up to some thousand partitions takes one slice.
 --   messages    retained                       pending     of them not finished by the slowest group
---   processing  leased                         expired     stepped over for their age, all groups together
+--   processing  under live leases              expired     stepped over for their age, all groups together
 --   pushed      offsets ever given out         consumed    messages ever finished, all groups together
 -- counted_at is null until the first walk has ended, and so is weighed_at for segments and retained_bytes.
 create table queen.queue_stats (
@@ -36,7 +36,10 @@ create table queen.queue_stats (
   messages          bigint not null default 0,
   pending           bigint not null default 0,
   processing        bigint not null default 0,
+  leases            bigint not null default 0,
+  leased_partitions bigint not null default 0,
   dead_letters      bigint not null default 0,
+  dead_partitions   bigint not null default 0,
   expired           bigint not null default 0,
   pushed            bigint not null default 0,
   consumed          bigint not null default 0,
@@ -62,7 +65,10 @@ create table queen.queue_walks (
   messages          bigint not null default 0,
   pending           bigint not null default 0,
   processing        bigint not null default 0,
+  leases            bigint not null default 0,
+  leased_partitions bigint not null default 0,
   dead_letters      bigint not null default 0,
+  dead_partitions   bigint not null default 0,
   expired           bigint not null default 0,
   pushed            bigint not null default 0,
   consumed          bigint not null default 0,
@@ -86,16 +92,16 @@ create table queen.queue_minutes (
 
 -- What each broker did in a minute.
 create table queen.broker_minutes (
-  minute         timestamptz not null,
-  broker         text not null,
-  push_requests  bigint not null default 0,
-  push_messages  bigint not null default 0,
-  pop_requests   bigint not null default 0,
-  pop_messages   bigint not null default 0,
-  ack_requests   bigint not null default 0,
-  ack_messages   bigint not null default 0,
-  ack_failures   bigint not null default 0,
-  dead_letters   bigint not null default 0,
+  minute          timestamptz not null,
+  broker          text not null,
+  push_requests   bigint not null default 0,
+  push_messages   bigint not null default 0,
+  pop_requests    bigint not null default 0,
+  pop_messages    bigint not null default 0,
+  ack_requests    bigint not null default 0,
+  ack_messages    bigint not null default 0,
+  ack_failures    bigint not null default 0,
+  dead_letters    bigint not null default 0,
   database_errors bigint not null default 0,
   primary key (minute, broker)
 );
@@ -107,4 +113,4 @@ create table queen.turns (
   taken_at timestamptz not null default 'epoch'
 );
 
-insert into queen.turns (name) values ('queue stats');
+insert into queen.turns (name) values ('queue stats'), ('queue weights');

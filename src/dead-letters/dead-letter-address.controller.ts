@@ -3,9 +3,8 @@ import type { FastifyReply } from 'fastify';
 import { BrokerError } from '../base/errors/broker-error.js';
 import { DEFAULT_TENANT } from '../base/names/names.js';
 import { sendJson } from '../http/json-reply.js';
-import { uuidParameter } from '../http/uuid-parameter.js';
+import { messageAddress, type MessageAddress } from '../http/message-address.js';
 import { replayReply } from './dead-letter.reply.js';
-import type { MessageAddress } from './dead-letters.procedures.js';
 import { DeadLettersService } from './dead-letters.service.js';
 import { moved } from './replay-refusal.js';
 import { ReplayService } from './replay.service.js';
@@ -30,7 +29,7 @@ export class DeadLetterAddressController {
     @Param('transactionId') transactionId: string,
     @Res() reply: FastifyReply,
   ): Promise<void> {
-    const address = addressOf(partitionId, transactionId);
+    const address = messageAddress(DEFAULT_TENANT, partitionId, transactionId);
     const deleted = await this.letters.deleteAt(address);
     if (!deleted.success) throw notFound(address);
     sendJson(reply, 200, deleted);
@@ -43,20 +42,11 @@ export class DeadLetterAddressController {
     @Param('transactionId') transactionId: string,
     @Res() reply: FastifyReply,
   ): Promise<void> {
-    const address = addressOf(partitionId, transactionId);
+    const address = messageAddress(DEFAULT_TENANT, partitionId, transactionId);
     const outcome = await this.replays.replayNewest(address);
     if (outcome.result === 'gone') throw notFound(address);
-    const { id: _id, ...answer } = replayReply('', moved(outcome));
-    sendJson(reply, 200, answer);
+    sendJson(reply, 200, replayReply(moved(outcome)));
   }
-}
-
-function addressOf(partitionId: string, transactionId: string): MessageAddress {
-  return {
-    tenant: DEFAULT_TENANT,
-    partitionId: uuidParameter('partitionId', partitionId),
-    transactionId,
-  };
 }
 
 function notFound({ partitionId, transactionId }: MessageAddress): BrokerError {

@@ -44,10 +44,10 @@ export async function* renderDeadLetters(
   yield `${total === 0 ? opening : ''}],"pagination":${JSON.stringify(pagination)},"total":${total}}`;
 }
 
-export function replayReply(id: string, moved: ReplayOutcome & { result: 'moved' }) {
+export function replayReply(moved: Extract<ReplayOutcome, { result: 'moved' }>) {
   return {
     success: true,
-    id,
+    id: moved.id,
     queue: moved.queue,
     partition: moved.partition,
     replayedAs: {

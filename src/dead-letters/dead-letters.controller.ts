@@ -8,7 +8,7 @@ import { sendJson } from '../http/json-reply.js';
 import { sendJsonStream } from '../http/json-stream.js';
 import { ListQuery } from '../http/list-query.js';
 import { bodyOf } from '../http/read-body.js';
-import { uuidParameter } from '../http/uuid-parameter.js';
+import { uuidParameter } from '../http/message-address.js';
 import { BulkReplayService } from './bulk-replay.service.js';
 import { FILTER_PARAMETERS, filterOf, passesAll } from './dead-letter-filter.js';
 import { renderDeadLetters, replayReply } from './dead-letter.reply.js';
@@ -80,6 +80,6 @@ export class DeadLettersController {
     if (outcome.result === 'gone') {
       throw new BrokerError('dead_letter_not_found', 'Dead letter not found', { success: false });
     }
-    sendJson(reply, 200, replayReply(letterId, moved(outcome)));
+    sendJson(reply, 200, replayReply(moved(outcome)));
   }
 }

@@ -1,4 +1,5 @@
 import { timestampText } from '../base/time/iso-micros.js';
+import type { MessageAddress } from '../http/message-address.js';
 import { procedure, scalarProcedure } from '../raw-sql/procedure.js';
 import type { DeadLetterFilter } from './dead-letter-filter.js';
 
@@ -164,13 +165,6 @@ export const logDlqLetterV1 = procedure<{ id: string; tenant: string }, DeadLett
     encrypted: encrypted as boolean,
   }),
 });
-
-/** A message's address. */
-export interface MessageAddress {
-  readonly tenant: string;
-  readonly partitionId: string;
-  readonly transactionId: string;
-}
 
 /** The id of the newest dead letter of the message, or null. */
 export const logDlqNewestV1 = scalarProcedure<MessageAddress, string | null>({

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { inPieces } from '../base/in-pieces.js';
+import type { MessageAddress } from '../http/message-address.js';
 import { RawSqlService } from '../raw-sql/raw-sql.service.js';
 import { withRetries } from '../raw-sql/with-retries.js';
 import type { DeadLetterFilter } from './dead-letter-filter.js';
@@ -10,7 +11,6 @@ import {
   getDlqMessagesV1,
   logDlqPurgeV1,
   logDlqSummaryV1,
-  type MessageAddress,
 } from './dead-letters.procedures.js';
 
 /** Payloads of one piece of a list. */

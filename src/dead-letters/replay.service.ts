@@ -3,10 +3,11 @@ import { CLOCK, type Clock } from '../base/clock/clock.js';
 import { BrokerError } from '../base/errors/broker-error.js';
 import { queueKey } from '../base/queue-key.js';
 import { HotlistService } from '../hotlist/hotlist.service.js';
+import type { MessageAddress } from '../http/message-address.js';
 import { RawSqlService } from '../raw-sql/raw-sql.service.js';
 import { withRetries } from '../raw-sql/with-retries.js';
 import { mintUuid, uuidText } from '../segment/uuid-v7.js';
-import { logDlqLetterV1, logDlqMoveV1, logDlqNewestV1, type MessageAddress } from './dead-letters.procedures.js';
+import { logDlqLetterV1, logDlqMoveV1, logDlqNewestV1 } from './dead-letters.procedures.js';
 import { replaySegment, replayTransactionId } from './replay-segment.js';
 
 /** Where a replay goes; what is null stays as it was. */
@@ -20,6 +21,8 @@ export const BACK_WHERE_IT_CAME_FROM: ReplayTarget = { queue: null, partition: n
 export type ReplayOutcome =
   | {
       readonly result: 'moved';
+      /** Of the dead letter. */
+      readonly id: string;
       readonly queue: string;
       readonly partition: string;
       readonly messageId: string;
@@ -58,14 +61,12 @@ export class ReplayService {
     if (result !== 'moved') return { result };
     // Before the client hears of it, as with a push: its next pop finds the message.
     this.hotlist.offer(queueKey(tenant, queue), partition, 1, { broadcast: true });
-    return { result, queue, partition, messageId: uuidText(messageId), transactionId };
+    return { result, id, queue, partition, messageId: uuidText(messageId), transactionId };
   }
 
   /** The newest dead letter of a message goes back where it came from; `gone` when there is none. */
   async replayNewest(address: MessageAddress): Promise<ReplayOutcome> {
     const id = await this.rawSql.callOne(logDlqNewestV1, address);
-    return id === null
-      ? { result: 'gone' }
-      : this.replay(address.tenant, id, BACK_WHERE_IT_CAME_FROM);
+    return id === null ? { result: 'gone' } : this.replay(address.tenant, id, BACK_WHERE_IT_CAME_FROM);
   }
 }

@@ -140,7 +140,7 @@ describe.each(candidatePaths)('a pop that waits is woken, %s', (_, settings) => 
 describe.each(candidatePaths)('a pop that waits, %s', (_, settings) => {
   let broker: TestBroker;
   beforeAll(async () => {
-    broker = await startBroker(settings);
+    broker = await startBroker({ ...settings, QUEEN_HOTLIST_RESEED_MS: 300 });
   });
   afterAll(() => broker.stop());
 
@@ -182,25 +182,31 @@ describe.each(candidatePaths)('a pop that waits, %s', (_, settings) => {
     expect(both.map(({ body }) => body.messages[0].deliveryAttempt).sort()).toEqual([2, 3]);
   });
 
-  it('finds by itself what nobody woke it for', async () => {
-    await push(broker, 'by-itself', 'p', 'm');
-    const pop = broker.pop(queuePath('by-itself'), { consumerGroup: 'g', ...SOON });
+  it('finds what another broker stored, without being told', async () => {
+    await known(broker, 'foreign');
+    const pop = broker.pop(queuePath('foreign'), { consumerGroup: 'g', ...SOON });
+    await parked(broker, 1);
+    const other = await startBroker({ ...settings, database: broker.database });
+    await push(other, 'foreign', 'p', 'm');
+    await other.stop();
     expect((await pop).body.messages).toMatchObject([{ data: 'm' }]);
   });
 
   it('holds neither a permit nor a connection', async () => {
     for (const queue of numbered('idle', 4)) await known(broker, queue);
+    const leaving = new AbortController();
+    const wait = (path: string) =>
+      broker.pop(
+        path,
+        { namespace: 'none', consumerGroup: 'g', wait: true, timeout: 60_000 },
+        { signal: leaving.signal },
+      );
     const pops = [
-      ...Array.from({ length: 60 }, (__, i) =>
-        broker.pop(queuePath(`idle${i % 4}`), { consumerGroup: 'g', wait: true, timeout: 4000 }),
-      ),
-      ...Array.from({ length: 10 }, () =>
-        broker.pop(partitionPath('idle0', 'p'), { consumerGroup: 'g', wait: true, timeout: 4000 }),
-      ),
-      ...Array.from({ length: 10 }, () =>
-        broker.pop('', { namespace: 'none', consumerGroup: 'g', wait: true, timeout: 4000 }),
-      ),
+      ...Array.from({ length: 60 }, (__, i) => wait(queuePath(`idle${i % 4}`))),
+      ...Array.from({ length: 10 }, () => wait(partitionPath('idle0', 'p'))),
+      ...Array.from({ length: 10 }, () => wait('')),
     ];
+    const ended = Promise.allSettled(pops);
     const { app } = broker.broker;
     const sql = app.get(RawSqlService);
     const gates = app.get(WakeGateService);
@@ -223,8 +229,10 @@ describe.each(candidatePaths)('a pop that waits, %s', (_, settings) => {
       },
       { within: 4000, what: 'eighty parked pops that hold nothing' },
     );
-    for (const answer of await Promise.all(pops)) expect(answer.status).toBe(204);
-    expect(gates.stats()).toMatchObject({ parked: 0, gates: 0 });
+    leaving.abort();
+    await parked(broker, 0);
+    expect((await ended).every(({ status }) => status === 'rejected')).toBe(true);
+    await waitFor(() => gates.stats().gates === 0, { within: 2000, what: 'the gates to be dropped' });
   }, 20_000);
 });
 

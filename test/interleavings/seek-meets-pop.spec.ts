@@ -52,7 +52,7 @@ describe('a seek that waits for the cursor of a pop', () => {
     expect(await list.isBlocked()).toBe(false);
     expect(popped(await list.result()).verdicts).toMatchObject([{ state: 'leased', waitMs: 250 }]);
     await s1.commit();
-    expect(await seek.result()).toMatchObject([{ result: { success: true, partitionsUpdated: '2' } }]);
+    expect(await seek.result()).toMatchObject([{ result: { success: true, partitionsUpdated: 2 } }]);
     expect((await consumerRow(db, 'cycle', 'p2'))?.committed).toBe(0);
   });
 

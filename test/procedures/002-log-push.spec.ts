@@ -20,6 +20,7 @@ import {
   run,
   scalar,
   segmentRows,
+  TENANT,
   type PushOneOptions,
   type Pushed,
 } from '../support/make.js';
@@ -287,26 +288,63 @@ describe('the segment at an offset', () => {
 });
 
 describe('the segments of known messages', () => {
-  const originals = async (offsets: number[], bytesMax = 1_000_000, partition = 'p') => {
-    const call = 'select * from queen.log_originals_v1($1, $2, $3, $4, $5)';
-    const tenant = '00000000-0000-0000-0000-000000000001';
-    const rows = await run(db, [call, ['originals', partition, offsets, bytesMax, tenant]]);
-    return rows.map(({ r_base }) => Number(r_base));
+  /** As `partition base`, in the order in which they come. */
+  const originals = async (wanted: [partition: string, offsets: number[]][], bytesMax = 1_000_000) => {
+    const call = 'select * from queen.log_originals_v1($1, $2, $3, $4, $5, $6)';
+    const rows = await run(db, [
+      call,
+      [
+        wanted.map(() => 'originals'),
+        wanted.map(([partition]) => partition),
+        wanted.map(() => TENANT),
+        wanted.map(([, offsets]) => offsets.length),
+        wanted.flatMap(([, offsets]) => offsets),
+        bytesMax,
+      ],
+    ]);
+    return rows.map(({ r_index, r_base }) => `${wanted[r_index as number][0]} ${Number(r_base)}`);
   };
 
-  it('come once each, ascending, without those that are gone', async () => {
-    for (let i = 0; i < 4; i++) await pushMessages(db, 'originals', 'p', [`a${i}`, `b${i}`]);
+  beforeAll(async () => {
+    await inTurn([0, 1, 2, 3], (i) => pushMessages(db, 'originals', 'p', [`a${i}`, `b${i}`]));
+    await inTurn([0, 1], (i) => pushMessages(db, 'originals', 'q', [`a${i}`, `b${i}`]));
     await dropBelow(db, 'originals', 'p', 2);
-    expect(await originals([0, 2, 3, 6, 7, 99])).toEqual([2, 6]);
+  });
+
+  it('come once each, ascending, without those that are gone', async () => {
+    expect(await originals([['p', [0, 2, 3, 6, 7, 99]]])).toEqual(['p 2', 'p 6']);
+  });
+
+  it('come partition after partition, in the order asked for', async () => {
+    expect(
+      await originals([
+        ['q', [3]],
+        ['nowhere', [0]],
+        ['p', [4, 5]],
+        ['q', [0, 1]],
+      ]),
+    ).toEqual([...['q 2', 'p 4', 'q 0']]);
   });
 
   it('end after the one that reaches the size limit', async () => {
-    expect(await originals([2, 4, 6], 1)).toEqual([2]);
-    expect(await originals([2, 4, 6], blobOf(['a0', 'b0']).length + 1)).toEqual([2, 4]);
+    expect(await originals([['p', [2, 4, 6]]], 1)).toEqual(['p 2']);
+    const one = blobOf(['a0', 'b0']).length;
+    expect(await originals([['p', [2, 4, 6]]], one + 1)).toEqual(['p 2', 'p 4']);
+    expect(
+      await originals(
+        [
+          ['p', [6]],
+          ['q', [0, 2]],
+        ],
+        one + 1,
+      ),
+    ).toEqual(['p 6', 'q 0']);
   });
 
-  it('of an unknown partition are none', async () => {
-    expect(await originals([0], 1_000_000, 'nowhere')).toEqual([]);
+  it('of an unknown partition, or of no offsets, are none', async () => {
+    expect(await originals([['nowhere', [0]]])).toEqual([]);
+    expect(await originals([['p', []]])).toEqual([]);
+    expect(await originals([])).toEqual([]);
   });
 });
 

@@ -84,6 +84,12 @@ export interface DeadLetter {
   retryCount: number;
 }
 
+export interface Held {
+  partition: ModelPartition;
+  group: string;
+  cursor: Cursor;
+}
+
 /** What may or may not have happened to one cursor: which partitions a scan passed before it stopped is random. */
 export interface Maybe {
   partition: ModelPartition;
@@ -101,8 +107,10 @@ export class Model {
   /** What was done, with names resolved: the text of a failure. */
   readonly told: string[] = [];
   maybes: Maybe[] = [];
-  now = 0;
   private minted = 0;
+
+  /** @param now the database's clock at the last look */
+  constructor(public now: number) {}
 
   mint(prefix: string): string {
     return `${prefix}${this.minted++}`;
@@ -121,12 +129,18 @@ export class Model {
   }
 
   /** The cursors with a lease, live or run out. */
-  held(): { partition: ModelPartition; group: string }[] {
-    return this.partitions().flatMap((partition) =>
-      [...partition.cursors]
-        .filter(([, { worker }]) => worker !== null)
-        .map(([group]) => ({ partition, group })),
-    );
+  held(): Held[] {
+    return this.partitions()
+      .flatMap((partition) => [...partition.cursors].map(([group, cursor]) => ({ partition, group, cursor })))
+      .filter(({ cursor }) => cursor.worker !== null);
+  }
+
+  /** One of these; three times out of four a live one, if there is any. */
+  lease(choice: number): Held | undefined {
+    const held = this.held();
+    const live = held.filter(({ cursor }) => this.isLeased(cursor));
+    const from = live.length > 0 && choice % 4 < 3 ? live : held;
+    return from[choice % from.length];
   }
 
   /** First contact gives a queue the column defaults, and names derived from its own. */
@@ -207,7 +221,12 @@ const COLUMN_DEFAULTS = {
   dedupWindowSeconds: 3600,
 };
 
-export const CONFIGURE_DEFAULTS: QueueSettings = { ...COLUMN_DEFAULTS, leaseTime: 300, namespace: '', task: '' };
+export const CONFIGURE_DEFAULTS: QueueSettings = {
+  ...COLUMN_DEFAULTS,
+  leaseTime: 300,
+  namespace: '',
+  task: '',
+};
 
 export function newCursor(committed: number): Cursor {
   return {

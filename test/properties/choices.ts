@@ -11,8 +11,11 @@ const foreignOrders: QueueName = { tenant: TENANTS[1], name: 'orders.eu' };
 export const QUEUES = [orders, audit, foreignOrders];
 export const PARTITIONS = ['p1', 'p2', 'p3'];
 
-export const queueName = fc.constantFrom(orders, orders, orders, audit, foreignOrders);
+export const queueName = fc.oneof(
+  { weight: 6, arbitrary: fc.constant(orders) },
+  { weight: 2, arbitrary: fc.constantFrom(audit, foreignOrders) },
+);
 export const partitionName = fc.constantFrom('p1', 'p1', 'p2', 'p3');
 export const target: fc.Arbitrary<Target> = fc.record({ queue: queueName, partition: partitionName });
-export const group = fc.constantFrom('g1', 'g1', 'g2', QUEUE_MODE);
+export const group = fc.constantFrom('g1', 'g1', 'g1', 'g2', QUEUE_MODE);
 export const tenant = fc.constantFrom(TENANTS[0], TENANTS[0], TENANTS[1]);

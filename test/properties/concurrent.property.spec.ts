@@ -33,7 +33,8 @@ beforeAll(
     db = await createTestDatabase();
     const options = '-c statement_timeout=20000 -c deadlock_timeout=100ms';
     const clients: pg.Client[] = [];
-    for (let k = 0; k < SESSIONS; k++) clients.push(await db.connect({ application_name: `actor${k}`, options }));
+    for (let k = 0; k < SESSIONS; k++)
+      clients.push(await db.connect({ application_name: `actor${k}`, options }));
     const actors = clients.map((client, k) => new Actor(client, new Dice(SEED + k), journal));
 
     const untilMs = performance.now() + SECONDS * 1000;
@@ -111,8 +112,11 @@ describe(`six sessions at once (seed ${SEED})`, () => {
   });
 
   it('let a group that failed, forgot and lost leases read to the end (I18)', async () => {
-    await run(db, [`update queen.log_consumers set lease_expires_at = clock_timestamp() - interval '1 second'
-      where worker_id is not null`, []]);
+    await run(db, [
+      `update queen.log_consumers set lease_expires_at = clock_timestamp() - interval '1 second'
+      where worker_id is not null`,
+      [],
+    ]);
     for (const group of ROUGH) await readOn(group);
     const { partitions, cursors, now } = await takeLook();
     found.push(...breaches({ ...(await takeLook()), now }));
@@ -141,7 +145,10 @@ async function readOn(group: string): Promise<void> {
           Array.from({ length: take }, (_, k) => base + startIdx + k),
         );
         journaled?.push({ queue, partitionId, offsets, texts });
-        if (group !== AUTO) expect(await scalar(db, ackAtCall(partitionId, last, { group, worker }))).toMatchObject({ ok: true });
+        if (group !== AUTO)
+          expect(await scalar(db, ackAtCall(partitionId, last, { group, worker }))).toMatchObject({
+            ok: true,
+          });
       }
     }
   }

@@ -5,7 +5,7 @@ import { popAll } from './pop.steps.js';
 import { withSteps, type Real, type Step } from './step.js';
 import { expireNth, release } from './world.steps.js';
 
-const BATCH = 3;
+const BATCH = 20;
 
 /**
  * The end of every run: leases run out, and every group that ever came reads on until there is nothing left.

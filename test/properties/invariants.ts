@@ -97,7 +97,8 @@ function hashBreaches(state: Snapshot): string[] {
   for (const { partitionId, base, end, hashes } of state.hashRows) {
     const partition = partitions.get(partitionId);
     if (!partition) found.push(`I9: a hash row of ${partitionId}, which is gone`);
-    else if (base < partition.txnsStart) found.push(`I9: hash row ${base} of ${partitionId} lies below the mark`);
+    else if (base < partition.txnsStart)
+      found.push(`I9: hash row ${base} of ${partitionId} lies below the mark`);
     if (hashes.length !== HASH_HEX * (end - base + 1)) found.push(`I8: hash row ${base} has a wrong stride`);
   }
   return found;
@@ -122,7 +123,9 @@ function cursorBreaches(state: Snapshot): string[] {
     // An expired lease keeps its fields, and a seal may pass it.
     if (row.expiresAt !== null && row.expiresAt >= state.now && row.batchEnd !== null) {
       if (row.batchEnd <= row.committed || row.batchEnd > lastOffset) {
-        found.push(`I13: ${key} leases up to ${row.batchEnd}, stands at ${row.committed}, log ends at ${lastOffset}`);
+        found.push(
+          `I13: ${key} leases up to ${row.batchEnd}, stands at ${row.committed}, log ends at ${lastOffset}`,
+        );
       }
     }
   }

@@ -45,8 +45,7 @@ export function claim(model: Model, partition: ModelPartition, claim: Claim): De
   if (!claim.skipWindow && newest && !model.isOlder(newest.createdAt, settings.windowBuffer)) return null; // I24
 
   const cursor =
-    partition.cursors.get(claim.group) ??
-    newCursor(firstCursor(partition, claim.group, claim.subscription));
+    partition.cursors.get(claim.group) ?? newCursor(firstCursor(partition, claim.group, claim.subscription));
   partition.cursors.set(claim.group, cursor); // I25
   if (model.isLeased(cursor)) return null; // I16
 
@@ -67,8 +66,7 @@ export function claim(model: Model, partition: ModelPartition, claim: Claim): De
     cursor.totalConsumed += messages.length;
     return { partition, messages, attempt: 1 };
   }
-  const again =
-    first === cursor.attemptOffset || (cursor.attemptEnd !== null && first <= cursor.attemptEnd);
+  const again = first === cursor.attemptOffset || (cursor.attemptEnd !== null && first <= cursor.attemptEnd);
   cursor.attemptCount = again ? cursor.attemptCount + 1 : 1;
   cursor.attemptOffset = first;
   cursor.attemptEnd = Math.max(cursor.attemptEnd ?? -1, last);
@@ -81,11 +79,7 @@ export function claim(model: Model, partition: ModelPartition, claim: Claim): De
 }
 
 /** I25, I26: the durable subscription, else what the pop asks for; queue mode never skips a backlog. */
-function firstCursor(
-  partition: ModelPartition,
-  group: string,
-  { mode, from, at }: Subscription,
-): number {
+function firstCursor(partition: ModelPartition, group: string, { mode, from, at }: Subscription): number {
   if (group === QUEUE_MODE) return -1;
   const subscribed = partition.queue.subscriptions.get(group);
   if (subscribed) return cursorBefore(partition, known(subscribed.at));

@@ -10,8 +10,7 @@ export interface SegmentPlan {
 }
 
 export type PushVerdict =
-  | { status: 'queued'; baseOffset: number }
-  | { status: 'duplicate'; dups: { i: number; off: number }[] };
+  { status: 'queued'; baseOffset: number } | { status: 'duplicate'; dups: { i: number; off: number }[] };
 
 /** I27 to I29: one after the other; a known message refuses its segment and nothing else. */
 export function push(model: Model, plans: readonly SegmentPlan[]): PushVerdict[] {
@@ -26,8 +25,7 @@ function pushOne(model: Model, { queue: name, partition: partitionName, texts }:
 
   const base = partition.lastOffset + 1;
   partition.lastOffset += texts.length;
-  if (!(partition.lastWriteAt instanceof Fresh))
-    partition.lastWriteAt = new Quantized(partition.lastWriteAt);
+  if (!(partition.lastWriteAt instanceof Fresh)) partition.lastWriteAt = new Quantized(partition.lastWriteAt);
   // The time of a push comes with its verdict: see stampSegment.
   partition.log.push({ base, texts, createdAt: model.now });
   return { status: 'queued', baseOffset: base };

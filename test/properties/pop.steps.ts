@@ -15,6 +15,7 @@ import { group, partitionName, queueName, target, tenant } from './choices.js';
 import {
   beginScan,
   claim,
+  isPending,
   leaseLeftMs,
   mayBePending,
   noteEmptyScan,
@@ -104,13 +105,15 @@ function offsetsOf({ slices }: Batch): number[] {
 class PopPartition extends Step {
   constructor(
     private readonly target: Target,
+    /** While there are partitions with a backlog for the group, the n-th of them instead. */
+    private readonly ripe: number | null,
     private readonly choice: PopChoice,
   ) {
     super();
   }
 
   protected async act(model: Model, real: Real): Promise<void> {
-    const { queue, partition: name } = this.target;
+    const { queue, partition: name } = this.place(model);
     const how = claimOf(model, this.choice);
     const { batches } = await popSpecific(real.session, queue.name, name, optionsOf(how, queue.tenant));
     const partition = model.partition(queue, name);
@@ -118,8 +121,16 @@ class PopPartition extends Step {
     expectBatch(batches.at(0), partition ? claim(model, partition, how) : null);
   }
 
+  private place(model: Model): Target {
+    const ripe = model.partitions().filter((partition) => isPending(partition, this.choice.group));
+    if (this.ripe === null || ripe.length === 0) return this.target;
+    const { queue, name } = ripe[this.ripe % ripe.length];
+    return { queue, partition: name };
+  }
+
   toString(): string {
-    return `pop ${named(this.target)} ${tell(this.choice)}`;
+    const ripe = this.ripe === null ? '' : `backlog ${this.ripe} or `;
+    return `pop ${ripe}${named(this.target)} ${tell(this.choice)}`;
   }
 }
 
@@ -306,7 +317,7 @@ function expectVerdict(
 const budget = fc.constantFrom(1, 2, 3, 5, 100, 0, -1);
 const maxPartitions = fc.constantFrom(1, 2, null, 0, -1, 2147483647);
 const from = fc.oneof(
-  { weight: 4, arbitrary: fc.constant('') },
+  { weight: 9, arbitrary: fc.constant('') },
   { weight: 1, arbitrary: fc.constantFrom('now', 'yesterday, perhaps', '2026-13-45T00:00:00Z') },
   {
     weight: 2,
@@ -316,12 +327,14 @@ const from = fc.oneof(
 const choice: fc.Arbitrary<PopChoice> = fc.record({
   group,
   budget,
-  leaseSeconds: fc.constantFrom(null, 50, 250),
-  autoAck: fc.boolean(),
-  subscription: fc.record({ mode: fc.constantFrom('all' as const, 'all' as const, 'new' as const), from }),
+  leaseSeconds: fc.constantFrom(null, 50, 250, 1050),
+  autoAck: fc.constantFrom(false, false, false, true),
+  subscription: fc.record({ mode: fc.constantFrom<'all' | 'new'>('all', 'all', 'all', 'new'), from }),
 });
 
-export const popPartition = fc.tuple(target, choice).map(([at, how]) => new PopPartition(at, how));
+export const popPartition = fc
+  .tuple(target, fc.option(fc.nat(5), { freq: 4 }), choice)
+  .map((choices) => new PopPartition(...choices));
 
 export const popQueue = fc
   .tuple(queueName, choice, maxPartitions)
@@ -349,8 +362,7 @@ export const popNames = fc
 /** A plain pop of everything, for draining. */
 export function popAll(at: Target, groupName: string, count: number): Step {
   const subscription: FromChoice = { mode: 'all', from: '' };
-  return new PopPartition(at, {
+  return new PopPartition(at, null, {
     ...{ group: groupName, budget: count, leaseSeconds: null, autoAck: false, subscription },
   });
 }
-

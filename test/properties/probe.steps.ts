@@ -34,7 +34,9 @@ class AskPending extends Question {
     ];
     const partition = model.partition(queue, name);
     const unknown = !partition || !partition.cursors.has(this.group);
-    expect(await scalar(session, one as [string, unknown[]])).toBe(unknown || isPending(partition, this.group));
+    expect(await scalar(session, one as [string, unknown[]])).toBe(
+      unknown || isPending(partition, this.group),
+    );
   }
 
   toString(): string {
@@ -65,7 +67,9 @@ class AskDiscoverable extends Question {
         [...partitions.values()].some((partition) => isPending(partition, this.group)),
     );
     const call = 'select queen.log_discover_has_pending_v1($1, $2, $3, $4)';
-    expect(await scalar(session, [call, [this.namespace, this.task, this.group, this.tenant]])).toBe(expected);
+    expect(await scalar(session, [call, [this.namespace, this.task, this.group, this.tenant]])).toBe(
+      expected,
+    );
   }
 
   toString(): string {

@@ -31,7 +31,9 @@ function planOf(model: Model, choices: readonly SegmentChoice[]): SegmentPlan[] 
     // One segment never holds a text twice: its sender has merged them.
     const chosen = [
       ...new Set(
-        texts.map((text) => (text === 'new' || seen.length === 0 ? model.mint('m') : seen[text % seen.length])),
+        texts.map((text) =>
+          text === 'new' || seen.length === 0 ? model.mint('m') : seen[text % seen.length],
+        ),
       ),
     ];
     brought.set(place, [...(brought.get(place) ?? []), ...chosen]);
@@ -140,7 +142,10 @@ const segment: fc.Arbitrary<SegmentChoice> = fc
   .record({
     target,
     texts: fc.array(
-      fc.oneof({ weight: 3, arbitrary: fc.constant<TextChoice>('new') }, { weight: 1, arbitrary: fc.nat(30) }),
+      fc.oneof(
+        { weight: 3, arbitrary: fc.constant<TextChoice>('new') },
+        { weight: 1, arbitrary: fc.nat(30) },
+      ),
       { minLength: 1, maxLength: 4 },
     ),
     promise: fc.boolean(),
@@ -154,4 +159,3 @@ export const pushOne = segment.map((choice) => new PushOne(choice));
 export const pushInVain = fc
   .tuple(segments, fc.boolean())
   .map(([choices, rolledBack]) => new PushInVain(choices, rolledBack));
-

@@ -57,7 +57,8 @@ function takeTimes(
     for (const partition of queue.partitions.values()) {
       const row = after.partitions.find(({ id }) => id === partition.id);
       partition.lastWriteAt = within(partition.lastWriteAt, row?.lastWriteAt);
-      for (const [group, cursor] of partition.cursors) takeLease(cursor, cursorRow(after, partition, group), within);
+      for (const [group, cursor] of partition.cursors)
+        takeLease(cursor, cursorRow(after, partition, group), within);
     }
   }
 }

@@ -8,7 +8,7 @@ import {
   type QueueName,
   type QueueSettings,
 } from './broker.model.js';
-import { queueName, target } from './choices.js';
+import { queueName, QUEUES, target } from './choices.js';
 import type { Snapshot } from './snapshot.js';
 import { expectUntouched, named, queueNamed, Step, type Real, type Target } from './step.js';
 
@@ -189,7 +189,7 @@ class TimeZone extends Step {
   }
 }
 
-const seconds = fc.constantFrom(0, 50, 150);
+const seconds = fc.constantFrom(0, 0, 0, 50, 150);
 /** Both have to be off for a message that fails too often to be dropped. */
 const letters = fc.constantFrom(
   { deadLetterQueue: false, dlqAfterMaxRetries: false },
@@ -215,11 +215,25 @@ const options: fc.Arbitrary<Options> = fc
   .map(([given, more]) => ({ ...given, ...more }));
 
 export const configure = fc.tuple(queueName, options).map(([queue, o]) => new Configure(queue, o));
+/** How the queue with most of the traffic begins: among others so that the first failure of a message is its last. */
+export const beginning = fc
+  .constantFrom<Options>(
+    {},
+    { retryLimit: 0 },
+    { retryLimit: 0, deadLetterQueue: false, dlqAfterMaxRetries: false },
+    { retryLimit: 1, deadLetterQueue: false, dlqAfterMaxRetries: false },
+    { dedupWindowSeconds: 0 },
+    { delayedProcessing: 150, leaseTime: 1050 },
+  )
+  .map((o) => new Configure(QUEUES[0], o));
 export const configureInVain = fc
-  .tuple(queueName, fc.constantFrom({ ttl: 5 }, { retryLimit: -1 }, { delayedProcessing: '10' }, { unknown: 1 }))
+  .tuple(
+    queueName,
+    fc.constantFrom({ mode: 'some' }, { retryLimit: -1 }, { delayedProcessing: '10' }, { unknown: 1 }),
+  )
   .map(([queue, o]) => new ConfigureInVain(queue, o));
 export const deleteQueue = queueName.map((queue) => new DeleteQueue(queue));
-export const timePasses = fc.constantFrom(100, 100, 200, 1000, 4000).map((s) => new TimePasses(s));
+export const timePasses = fc.constantFrom(100, 100, 100, 200, 1000, 4000).map((s) => new TimePasses(s));
 export const expire = fc.nat(5).map((lease) => new Expire(lease));
 export const retention = fc
   .tuple(target, fc.constantFrom(0, 1, 2, 99), fc.boolean())

@@ -12,13 +12,22 @@ export interface StormOptions {
   goesOn?: () => boolean;
 }
 
+export interface LockWait {
+  /** `transactionid`, `tuple`, `advisory`, … */
+  on: string;
+  session: number;
+}
+
 export interface Storm {
   /** Of all sessions together. */
   rounds: number;
   /** SQLSTATE and message of every round that failed. */
   failures: string[];
-  /** What sessions were seen waiting for: `transactionid`, `tuple`, `advisory`, … One entry per sighting. */
-  lockWaits: string[];
+  /**
+   * Sessions seen waiting for a lock, one entry per sighting. PostgreSQL tells the statement of a session a moment
+   * before its wait, so what waits is told apart by session: one that does a single thing.
+   */
+  lockWaits: LockWait[];
 }
 
 /**
@@ -32,7 +41,9 @@ export async function storm(
 ): Promise<Storm> {
   const result: Storm = { rounds: 0, failures: [], lockWaits: [] };
   const observer = await db.connect({ application_name: 'observer' });
-  const clients = await Promise.all(Array.from({ length: sessions }, () => db.connect()));
+  const clients = await Promise.all(
+    Array.from({ length: sessions }, (_, i) => db.connect({ application_name: `session ${i}` })),
+  );
   const untilMs = performance.now() + forMs;
   let running = sessions;
 
@@ -51,11 +62,11 @@ export async function storm(
   });
   const watch = waitFor(
     async () => {
-      const { rows } = await observer.query<{ wait_event: string }>(
-        `select wait_event from pg_stat_activity
-         where datname = current_database() and wait_event_type = 'Lock'`,
+      const { rows } = await observer.query<LockWait>(
+        `select wait_event as on, substr(application_name, 9)::int as session from pg_stat_activity
+         where datname = current_database() and wait_event_type = 'Lock' and application_name ~ '^session '`,
       );
-      result.lockWaits.push(...rows.map(({ wait_event }) => wait_event));
+      result.lockWaits.push(...rows);
       return running === 0;
     },
     { within: 60_000, what: `${sessions} sessions to finish` },

@@ -17,10 +17,12 @@ describe('error codes', () => {
   it('that are thrown are in the table', () => {
     const reason = 'a code that no page explains leaves its reader alone';
     const thrown = users.flatMap(({ path, text }) =>
-      [...withoutComments(text).matchAll(/new (?:BrokerError|SqlStatementError)\(\s*'([^']*)'/g)].map(([, code]) => ({
-        path,
-        code,
-      })),
+      [...withoutComments(text).matchAll(/new (?:BrokerError|SqlStatementError)\(\s*'([^']*)'/g)].map(
+        ([, code]) => ({
+          path,
+          code,
+        }),
+      ),
     );
     expect(thrown.length).toBeGreaterThan(10);
     const unknown = thrown.filter(({ code }) => !codes.includes(code));

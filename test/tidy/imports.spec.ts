@@ -75,14 +75,18 @@ function allImports(of: readonly SourceFile[]) {
 
 describe('imports', () => {
   it('come from folders that the table knows', () => {
-    const unknown = [...new Set(parts.map(({ module }) => module))].filter((module) => !(module in MAY_IMPORT));
-    const reason = 'a new folder needs a row in test/tidy/imports.spec.ts, or nobody has decided what it may know';
+    const unknown = [...new Set(parts.map(({ module }) => module))].filter(
+      (module) => !(module in MAY_IMPORT),
+    );
+    const reason =
+      'a new folder needs a row in test/tidy/imports.spec.ts, or nobody has decided what it may know';
     expect({ reason, unknown }).toEqual({ reason, unknown: [] });
     expect(allImports(parts).length).toBeGreaterThan(300);
   });
 
   it('follow the table', () => {
-    const reason = 'an arrow that turns round makes two parts one: move what both need down to a shared folder';
+    const reason =
+      'an arrow that turns round makes two parts one: move what both need down to a shared folder';
     const breaches = allImports(parts)
       .filter(({ from, file }) => {
         const module = targetModule(file);
@@ -96,7 +100,8 @@ describe('imports', () => {
   });
 
   it('never lead from one feature to another, transaction excepted', () => {
-    const reason = 'features meet in the hot-list, the ack registry and the database; pop must work without push';
+    const reason =
+      'features meet in the hot-list, the ack registry and the database; pop must work without push';
     const breaches = allImports(parts)
       .filter(({ from }) => FEATURES.includes(from.module) && from.module !== 'transaction')
       .filter(({ from, file }) => FEATURES.includes(targetModule(file)) && targetModule(file) !== from.module)
@@ -134,7 +139,9 @@ describe('imports', () => {
     const breaches = files
       .filter(({ path }) => !MAY_USE_DRIVERS.some((place) => place.test(path)))
       .filter(({ imports }) =>
-        imports.some(({ specifier }) => DRIVERS.some((d) => specifier === d || specifier.startsWith(`${d}-`))),
+        imports.some(({ specifier }) =>
+          DRIVERS.some((d) => specifier === d || specifier.startsWith(`${d}-`)),
+        ),
       )
       .map(({ path }) => path);
     expect({ reason, breaches }).toEqual({ reason, breaches: [] });

@@ -69,7 +69,9 @@ describe('a file of database/procedures', () => {
     const wrong = PROCEDURE_FILES.flatMap((path) => {
       const names = [...readText(`database/procedures/${path}`).matchAll(CREATE)].map(([, name]) => name);
       const own = basename(path, '.sql');
-      return names.length === 1 && names[0] === own ? [] : [`${path} creates ${names.join(', ') || 'nothing'}`];
+      return names.length === 1 && names[0] === own
+        ? []
+        : [`${path} creates ${names.join(', ') || 'nothing'}`];
     });
     expect({ reason, wrong }).toEqual({ reason, wrong: [] });
   });
@@ -95,7 +97,8 @@ describe('a file of database/procedures', () => {
 
 describe('a procedure of a *.procedures.ts', () => {
   it('exists in the database with these parameter types, and the call names every one', async () => {
-    const reason = 'PostgreSQL picks a function by its argument types; a wrong one fails only when it is called';
+    const reason =
+      'PostgreSQL picks a function by its argument types; a wrong one fails only when it is called';
     const wrong: string[] = [];
     for (const { export: where, procedure } of inSource) {
       const { rows } = await db.query<{ types: string[] }>(
@@ -105,7 +108,9 @@ describe('a procedure of a *.procedures.ts', () => {
       );
       const actual = named(procedure.name)?.parameters;
       if (JSON.stringify(actual) !== JSON.stringify(rows[0].types)) {
-        wrong.push(`${where}: the broker calls (${rows[0].types.join(', ')}), the database has (${actual?.join(', ')})`);
+        wrong.push(
+          `${where}: the broker calls (${rows[0].types.join(', ')}), the database has (${actual?.join(', ')})`,
+        );
       }
       if (!procedure.text.includes(`queen.${procedure.name}(`)) wrong.push(`${where}: calls something else`);
     }
@@ -131,14 +136,21 @@ describe('a procedure of a *.procedures.ts', () => {
 
 describe('SQL', () => {
   const MAY_HOLD_SQL = [
-    ...[/\.procedures\.ts$/, /^raw-sql\//, /^schema\//, /^embedded-postgres\//, /^health\/database-watch\.ts$/],
+    ...[
+      /\.procedures\.ts$/,
+      /^raw-sql\//,
+      /^schema\//,
+      /^embedded-postgres\//,
+      /^health\/database-watch\.ts$/,
+    ],
     /^hints\//, // LISTEN and NOTIFY are no procedures
   ];
   const STATEMENT =
     /^\s*(select\s[^]*?(\(|\*|\d|\bfrom\s)|insert\s+into\s|update\s+[\w.]+\s+set\s|delete\s+from\s|with\s+\w+\s+as\s|(create|alter|drop|truncate)\s+(or\s+replace\s+)?(table|function|index|schema|database)\b|begin$|commit$|rollback$|listen\s|notify\s|lock\s+table\s|set\s+(local\s+)?\w+\s*=|call\s+\w+)/i;
 
   it('stands in *.procedures.ts and where connections are made, and nowhere else', () => {
-    const reason = 'a statement in the middle of a service has no plan anyone pinned and no signature anyone checks';
+    const reason =
+      'a statement in the middle of a service has no plan anyone pinned and no signature anyone checks';
     const found = sources()
       .filter(({ path }) => !MAY_HOLD_SQL.some((place) => place.test(path)))
       .flatMap(({ path, text }) =>
@@ -150,7 +162,15 @@ describe('SQL', () => {
   });
 
   it('would be noticed', () => {
-    const samples = ['select * from queen.t', 'select id from t', 'select queen.f($1)', 'select 1', ' insert into t values (1)', 'update t set a = 1', 'begin'];
+    const samples = [
+      'select * from queen.t',
+      'select id from t',
+      'select queen.f($1)',
+      'select 1',
+      ' insert into t values (1)',
+      'update t set a = 1',
+      'begin',
+    ];
     expect(samples.filter((sample) => !STATEMENT.test(sample))).toEqual([]);
     const watch = literals(readText('src/health/database-watch.ts'));
     expect(watch.filter((literal) => STATEMENT.test(literal))).toHaveLength(1);

@@ -32,7 +32,9 @@ function textOf(part: unknown): string {
   if (typeof part !== 'object' || part === null) return String(part);
   const fields = part as Record<string, unknown>;
   return Object.getOwnPropertyNames(part)
-    .map((name) => `${name}: ${name === 'cause' ? textOf(fields[name]) : (JSON.stringify(fields[name]) ?? '')}`)
+    .map(
+      (name) => `${name}: ${name === 'cause' ? textOf(fields[name]) : (JSON.stringify(fields[name]) ?? '')}`,
+    )
     .join('\n');
 }
 
@@ -125,7 +127,9 @@ describe('a database that goes away under a running broker', () => {
     for (const route of routes) {
       const answer = await route();
       const text = await answer.text();
-      expect({ failed: answer.status >= 500 || answer.url.includes('/ack'), text }).toMatchObject({ failed: true });
+      expect({ failed: answer.status >= 500 || answer.url.includes('/ack'), text }).toMatchObject({
+        failed: true,
+      });
       expect(text).not.toMatch(new RegExp(`${SECRET}|${role}|postgres(ql)?://`));
     }
     const unhealthy = async () => (await fetch(`${base}/health`)).status === 503;

@@ -66,5 +66,7 @@ export function withoutComments(text: string): string {
 /** What stands between quotes or backticks, comments left out. */
 export function literals(text: string): string[] {
   const literal = /'((?:[^'\\\n]|\\.)*)'|"((?:[^"\\\n]|\\.)*)"|`((?:[^`\\]|\\.)*)`/g;
-  return [...withoutComments(text).matchAll(literal)].map(([, single, double, template]) => single ?? double ?? template);
+  return [...withoutComments(text).matchAll(literal)].map(
+    ([, single, double, template]) => single ?? double ?? template,
+  );
 }

@@ -3,7 +3,8 @@
 -- Promises
 --   An option that is left out (or null) keeps its value; on a new queue it takes its default. With "mode":"replace"
 --   every option left out goes back to its default, namespace and task included.
---   Nothing is stored that does not act: an unknown option, and a limit not supported yet, are refused.
+--   Nothing is stored that does not act: an unknown option is refused.
+--   Pausing is no option: a configure, "mode":"replace" included, leaves it as it is.
 --   A fault is one exception with SQLSTATE QCONF whose message names the option; nothing is changed then.
 -- Locks: the queue row (as an update of non-key columns, so foreign-key checks pass). Waits only for another
 -- configure or a delete of the same queue. Creates no partition.
@@ -21,9 +22,7 @@ declare
     'mode', 'namespace', 'task', 'priority', 'leaseTime', 'retryLimit', 'retryDelay', 'maxSize', 'ttl',
     'deadLetterQueue', 'dlqAfterMaxRetries', 'delayedProcessing', 'windowBuffer', 'retentionEnabled',
     'retentionSeconds', 'completedRetentionSeconds', 'maxWaitTimeSeconds', 'encryptionEnabled',
-    'minPopWaitTime', 'dedupWindowSeconds'];
-  -- Stored and echoed, but nothing acts on them yet: only 0 (off) is accepted. Whoever makes one act removes it here.
-  c_inert constant text[] := array['priority', 'retryDelay', 'ttl', 'maxSize'];
+    'minPopWaitTime', 'dedupWindowSeconds', 'maxDeliveries'];
   c_any_int constant int := -2147483648;
   v_options jsonb := coalesce(p_options, '{}');
   v_mode text;
@@ -53,14 +52,6 @@ begin
   end if;
   v_replace := v_mode = 'replace';
 
-  foreach v_name in array c_inert loop
-    if queen.queue_option_int_v1(v_options, v_name, c_any_int) <> 0 then
-      raise exception using
-        errcode = 'QCONF',
-        message = format('QCONF: option "%s" is not supported yet: leave it out or set it to 0', v_name);
-    end if;
-  end loop;
-
   -- Every value is: the option given, else (replace) its default, else what the queue has. Reading and writing the
   -- queue in one update makes two configures at once merge one after the other, so neither loses a change.
   -- The loop ends after one round unless a delete removes the queue between the two statements.
@@ -74,10 +65,20 @@ begin
         queen.queue_option_text_v1(v_options, 'namespace'), case when v_replace then '' else q.namespace end),
       task = coalesce(
         queen.queue_option_text_v1(v_options, 'task'), case when v_replace then '' else q.task end),
+      priority = coalesce(
+        queen.queue_option_int_v1(v_options, 'priority', c_any_int), case when v_replace then 0 else q.priority end),
       lease_time = coalesce(
         queen.queue_option_int_v1(v_options, 'leaseTime', 1), case when v_replace then 300 else q.lease_time end),
       retry_limit = coalesce(
         queen.queue_option_int_v1(v_options, 'retryLimit', 0), case when v_replace then 3 else q.retry_limit end),
+      retry_delay = coalesce(
+        queen.queue_option_int_v1(v_options, 'retryDelay', 0), case when v_replace then 0 else q.retry_delay end),
+      max_deliveries = coalesce(
+        queen.queue_option_int_v1(v_options, 'maxDeliveries', 0),
+        case when v_replace then 0 else q.max_deliveries end),
+      max_queue_size = coalesce(
+        queen.queue_option_int_v1(v_options, 'maxSize', 0), case when v_replace then 0 else q.max_queue_size end),
+      ttl = coalesce(queen.queue_option_int_v1(v_options, 'ttl', 0), case when v_replace then 0 else q.ttl end),
       dead_letter_queue = coalesce(
         queen.queue_option_bool_v1(v_options, 'deadLetterQueue'), v_replace or q.dead_letter_queue),
       dlq_after_max_retries = coalesce(
@@ -124,6 +125,7 @@ begin
       'retentionEnabled', v_queue.retention_enabled, 'retentionSeconds', v_queue.retention_seconds,
       'completedRetentionSeconds', v_queue.completed_retention_seconds,
       'maxWaitTimeSeconds', v_queue.max_wait_time_seconds, 'encryptionEnabled', v_queue.encryption_enabled,
-      'minPopWaitTime', v_queue.min_pop_wait_time, 'dedupWindowSeconds', v_queue.dedup_window_seconds));
+      'minPopWaitTime', v_queue.min_pop_wait_time, 'dedupWindowSeconds', v_queue.dedup_window_seconds,
+      'maxDeliveries', v_queue.max_deliveries));
 end
 $$;

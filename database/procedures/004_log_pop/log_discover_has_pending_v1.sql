@@ -1,6 +1,6 @@
 -- Whether a discovery pop is worth its permit: some matching queue does not know the group yet (also when it has no
 -- partition; the first pop registers the group there), or some partition of one holds something retained above the
--- group's cursor. Queue mode needs no registration. False is definitive, true may be stale.
+-- group's cursor and the queue is not paused. Queue mode needs no registration. False is definitive, true may be stale.
 -- Sequential scans are off for the reason given in log_pop_candidates_v1.
 -- Takes no lock. Called by: the discovery route, before it takes a permit.
 create or replace function queen.log_discover_has_pending_v1(
@@ -31,7 +31,7 @@ begin
           select
           from queen.log_partitions p
           left join queen.log_consumers c on c.partition_id = p.id and c.consumer_group = p_group
-          where p.queue_id = q.id and p.last_write_at >= v_any_time
+          where p.queue_id = q.id and not q.pops_paused and p.last_write_at >= v_any_time
             and p.last_offset > greatest(coalesce(c.committed, -1), p.log_start - 1))));
 end
 $$;

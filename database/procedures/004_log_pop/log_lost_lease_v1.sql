@@ -22,6 +22,7 @@ declare
   v_cursor queen.log_consumers;
   v_head bigint;
   v_suspected boolean; -- the head lies in the batch that was lost last
+  v_alone boolean;     -- the lease that ran out was of the head alone
 begin
   select c.* into v_cursor
   from queen.log_consumers c
@@ -30,12 +31,13 @@ begin
   v_suspected := coalesce(v_head between v_cursor.lost_offset and v_cursor.lost_end, false);
 
   if v_cursor.worker_id is not null and v_cursor.batch_end is not null then
+    v_alone := v_cursor.batch_end = v_head;
     if v_suspected and v_cursor.lost_count < 0 then
       null; -- leased to be put aside, and its broker died over that: it is put aside now
-    elsif v_suspected and v_cursor.batch_end = v_head
-      and (v_cursor.lost_count >= v_isolate_after and v_cursor.lost_end > v_cursor.lost_offset
-        or v_head = v_cursor.lost_offset and v_cursor.lost_count + 1 >= p_max)
-      or v_cursor.batch_end = v_head and p_max = 1
+    elsif v_alone and (
+      p_max = 1
+      or v_suspected and v_cursor.lost_end > v_cursor.lost_offset and v_cursor.lost_count >= v_isolate_after
+      or v_head = v_cursor.lost_offset and v_cursor.lost_count + 1 >= p_max)
     then
       v_cursor.lost_offset := v_head;
       v_cursor.lost_end := v_head;
@@ -46,16 +48,22 @@ begin
       v_cursor.lost_end := v_cursor.batch_end;
     end if;
     v_suspected := true;
-
-    update queen.log_consumers c
-    set worker_id = null, lease_expires_at = null, batch_end = null,
-        lost_offset = v_cursor.lost_offset, lost_end = v_cursor.lost_end, lost_count = v_cursor.lost_count
-    where c.partition_id = p_partition_id and c.consumer_group = p_group;
+  elsif not v_suspected then
+    -- The cursor has left the lost batch behind: nobody has to look at it again.
+    v_cursor.lost_offset := null;
+    v_cursor.lost_end := null;
+    v_cursor.lost_count := 0;
+  else
+    return case when v_cursor.lost_count < 0 or v_cursor.lost_count >= v_isolate_after then 1 else c_unbounded end;
   end if;
 
-  if v_suspected and (v_cursor.lost_count < 0 or v_cursor.lost_count >= v_isolate_after) then
-    return 1;
-  end if;
-  return c_unbounded;
+  update queen.log_consumers c
+  set worker_id = null, lease_expires_at = null, batch_end = null,
+      lost_offset = v_cursor.lost_offset, lost_end = v_cursor.lost_end, lost_count = v_cursor.lost_count
+  where c.partition_id = p_partition_id and c.consumer_group = p_group;
+  return case
+    when v_suspected and (v_cursor.lost_count < 0 or v_cursor.lost_count >= v_isolate_after) then 1
+    else c_unbounded
+  end;
 end
 $$;

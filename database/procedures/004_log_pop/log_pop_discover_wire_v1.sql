@@ -2,6 +2,8 @@
 -- segment with its queue's name, partitions in claim order; the budget is shared by all of them.
 -- Promises
 --   The first pop of a group on a matching queue registers it there, with one mode and one time for all queues.
+--   Queues of a higher priority come first, see log_discover_candidates_v1. A paused queue registers its group and
+--   delivers nothing.
 --   Creates no queue. The lease is p_lease_seconds, else the lease time of the partition's own queue.
 --   Everything else as in log_pop_wildcard_bin_v1.
 -- Locks, in this order: those of log_register_group_v1 queue by queue in the order of their ids (two discovery pops
@@ -48,6 +50,8 @@ declare
     else least(greatest(v_partitions_left * 4, 64), 512)
   end;
   v_queue_ids uuid[];
+  v_open_ids uuid[]; -- those of them that are not paused
+  v_ranked boolean;
   v_new_ids uuid[]; -- matching queues on which the group is not registered, ascending
   v_mode text;
   v_at timestamptz;
@@ -59,10 +63,11 @@ begin
     raise exception using errcode = 'QPOP0', message = 'QPOP: a discovery pop needs a namespace or a task';
   end if;
 
-  select array_agg(q.id),
+  select array_agg(q.id), array_agg(q.id) filter (where not q.pops_paused),
+         min(coalesce(q.priority, 0)) <> max(coalesce(q.priority, 0)),
          array_agg(q.id order by q.id) filter (where m.id is null or w.queue_id is null),
          min(coalesce(w.last_empty_scan_at, 'epoch')), min(coalesce(w.updated_at, 'epoch'))
-  into v_queue_ids, v_new_ids, v_floor, v_checked_at
+  into v_queue_ids, v_open_ids, v_ranked, v_new_ids, v_floor, v_checked_at
   from queen.queues q
   left join queen.consumer_groups_metadata m
     on m.tenant_id = q.tenant_id and m.consumer_group = p_group and m.queue_id = q.id
@@ -84,7 +89,7 @@ begin
 
   for r_queue, r_partition in
     select n.r_queue, n.r_partition
-    from queen.log_pop_candidates_v1(v_queue_ids, p_group, v_floor, false, v_candidates) n
+    from queen.log_discover_candidates_v1(v_open_ids, p_group, v_floor, v_candidates, v_ranked) n
   loop
     r_partition_id := null;
     for r_base, r_start_idx, r_take, r_msg_count, r_created_at, r_blob in

@@ -3,8 +3,9 @@
 -- evaluated, in input order, with r_partition, r_partition_id and r_state:
 --   took    served. r_last_off: the partition's last offset at or just after the claim; the name is drained only if
 --           the last message served is at or past it
---   leased  r_wait_ms from now until it is worth asking again: the rest of another worker's lease, or 250 ms when
---           nothing was delivered though a backlog exists (a lost lock race, or messages held back)
+--   leased  r_wait_ms from now until it is worth asking again: the rest of another worker's lease, the rest of a
+--           retryDelay, or 250 ms when nothing was delivered though a backlog exists (a lost lock race, or messages
+--           held back)
 --   empty   nothing delivered, no foreign lease, no backlog in a snapshot taken after the claim attempt
 -- Promises
 --   empty is never said of a partition with a backlog: the hot-list would drop it (hazard Z8).
@@ -51,7 +52,7 @@ declare
   v_pid uuid;
   v_last_off bigint;
   v_committed bigint;
-  v_other_lease timestamptz;
+  v_busy_until timestamptz;
   v_names text[] := '{}';
   v_pids uuid[] := '{}';
   v_states text[] := '{}';
@@ -105,10 +106,12 @@ begin
       -- Lease and backlog in one snapshot, taken after the claim attempt. The winner of a lost race may be an
       -- auto-ack pop, which leaves no lease to see: then only the backlog tells.
       v_pid := null;
-      v_other_lease := null;
+      v_busy_until := null;
       select p.id, p.last_offset, coalesce(c.committed, -1),
-             case when c.worker_id is distinct from p_worker and c.worker_id is not null then c.lease_expires_at end
-      into v_pid, v_last_off, v_committed, v_other_lease
+             greatest(
+               case when c.worker_id is distinct from p_worker and c.worker_id is not null then c.lease_expires_at end,
+               case when p.last_offset > c.committed then c.hold_until end)
+      into v_pid, v_last_off, v_committed, v_busy_until
       from queen.queues q
       join queen.log_partitions p on p.queue_id = q.id and p.name = v_name
       left join queen.log_consumers c on c.partition_id = p.id and c.consumer_group = p_group
@@ -116,10 +119,10 @@ begin
 
       v_pids := v_pids || v_pid;
       v_last_offs := v_last_offs || null::bigint;
-      if v_other_lease > clock_timestamp() then
+      if v_busy_until > clock_timestamp() then
         v_states := v_states || 'leased'::text;
         v_waits := v_waits || least(
-          greatest(ceil(extract(epoch from v_other_lease - clock_timestamp()) * 1000), 0), 2147483647)::int;
+          greatest(ceil(extract(epoch from v_busy_until - clock_timestamp()) * 1000), 0), 2147483647)::int;
       elsif v_last_off > v_committed then
         v_states := v_states || 'leased'::text;
         v_waits := v_waits || c_short_wait_ms;

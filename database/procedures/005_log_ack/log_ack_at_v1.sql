@@ -1,5 +1,6 @@
 -- Positional ack of one (partition, group): moves the cursor to p_upto and releases the lease; without p_ok, or
--- without a position, it releases the lease and leaves the cursor (a nack).
+-- without a position, it releases the lease and leaves the cursor (a nack; on a queue with a retryDelay the batch
+-- rests then, see log_hold_until_v1).
 --   {"ok":true,"acked":n} or {"ok":false,"error":text}, in which case nothing has changed
 -- Promises
 --   The cursor never moves back, and never beyond the leased batch.
@@ -40,7 +41,12 @@ begin
 
   if p_upto is null or p_ok is not true then
     update queen.log_consumers c
-    set worker_id = null, lease_expires_at = null, batch_end = null
+    set worker_id = null, lease_expires_at = null, batch_end = null,
+        hold_until = (
+          select queen.log_hold_until_v1(q.retry_delay, c.batch_retry_count)
+          from queen.log_partitions p
+          join queen.queues q on q.id = p.queue_id
+          where p.id = p_partition_id)
     where c.partition_id = p_partition_id and c.consumer_group = p_group;
     return '{"ok":true,"acked":0}';
   end if;

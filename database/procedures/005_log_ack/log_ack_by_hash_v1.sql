@@ -13,6 +13,8 @@
 --     cursor steps over the message and the lease ends.
 --   failed within the budget: the lease ends, one failure is charged, whatever the number of failed items.
 --   retry: the lease ends, nothing is charged.
+--     On a queue with a retryDelay the batch rests after both, see log_hold_until_v1: no leased pop gets anything of
+--     the partition before, so its order stays.
 --   no signal: reaching the end of the batch ends the lease and clears retry and attempt fields; short of it the
 --     lease stays, for the rest.
 --   no batch at all (an ack without a lease): done items move the cursor, capped at the partition's last offset
@@ -41,6 +43,7 @@ declare
   v_last_offset bigint;
   v_txns_start bigint;
   v_retry_limit int;
+  v_retry_delay int;
   v_dead_letters boolean;
   v_high bigint;
   v_offsets bigint[]; -- per input: its offset in reach of this ack
@@ -52,6 +55,7 @@ declare
   v_off bigint;
   v_capped boolean := false;
   v_release boolean := false;
+  v_hold_until timestamptz;
   v_extra jsonb := '{}';
   v_noop jsonb;
   v_stale jsonb;
@@ -76,9 +80,9 @@ begin
   end if;
   v_leased := v_cursor.batch_end is not null;
 
-  select p.last_offset, p.txns_start, coalesce(q.retry_limit, 3),
+  select p.last_offset, p.txns_start, coalesce(q.retry_limit, 3), coalesce(q.retry_delay, 0),
          coalesce(q.dead_letter_queue, true) or coalesce(q.dlq_after_max_retries, true)
-  into v_last_offset, v_txns_start, v_retry_limit, v_dead_letters
+  into v_last_offset, v_txns_start, v_retry_limit, v_retry_delay, v_dead_letters
   from queen.log_partitions p
   join queen.queues q on q.id = p.queue_id
   where p.id = p_partition_id;
@@ -149,6 +153,9 @@ begin
   elsif v_signal is not null then
     v_cursor.batch_retry_count := v_cursor.batch_retry_count + (v_signal = 'failed')::int;
     v_release := true;
+    if v_retry_delay > 0 then
+      v_hold_until := queen.log_hold_until_v1(v_retry_delay, v_cursor.batch_retry_count);
+    end if;
   elsif v_leased and v_new >= v_cursor.batch_end then
     v_cursor.batch_retry_count := 0;
     v_cursor.attempt_offset := null;
@@ -164,6 +171,7 @@ begin
         worker_id = case when not v_release then c.worker_id end,
         lease_expires_at = case when not v_release then c.lease_expires_at end,
         batch_end = case when not v_release then c.batch_end end,
+        hold_until = v_hold_until,
         batch_retry_count = v_cursor.batch_retry_count,
         attempt_offset = v_cursor.attempt_offset,
         attempt_end = v_cursor.attempt_end,

@@ -2,6 +2,7 @@
 -- subscriptions to them. r_cursors is how many cursors there were, r_queues the names of those queues that still exist.
 -- Kept subscriptions: the group starts over from their point in time. Removed ones: its next pop is a first contact.
 -- A worker that holds a lease loses it; its ack answers that there is no such consumer.
+-- Sequential scans are off as in log_move_cursors_v1.
 -- Leaves notices for the hot-lists of all brokers.
 -- Locks, in this order, all waiting: the queue rows by ascending id (FOR KEY SHARE: not while they are being deleted),
 -- the notices in the same order, the subscriptions, the (queue, group) advisory locks in the same order, cursors by
@@ -18,6 +19,7 @@ create or replace function queen.log_forget_group_v1(
 )
 returns table (r_cursors bigint, r_queues text[])
 language plpgsql
+set enable_seqscan = off
 as $$
 declare
   v_queue_ids uuid[];

@@ -2,6 +2,7 @@
 -- p_timestamp (the end when there is none). Returns how many. Whatever lease was there is gone: an ack under it is
 -- refused from now on. Retry and attempt fields start over; total_consumed keeps what was consumed.
 -- Missing cursors are created. The only place where a cursor moves back.
+-- Sequential scans are off: a cached plan made while there were few partitions would compare each with the whole array.
 -- One statement for all of them: its rows are inserted, or locked and updated, in the order of the partition ids.
 -- Locks: cursors in ascending partition id, waiting. The caller holds the (queue, group) advisory lock, so no pop is
 -- creating one of these cursors meanwhile (hazard Z41).
@@ -14,6 +15,7 @@ create or replace function queen.log_move_cursors_v1(
 )
 returns bigint
 language plpgsql
+set enable_seqscan = off
 as $$
 declare
   v_moved bigint;
@@ -30,7 +32,8 @@ begin
   order by l.id
   on conflict (partition_id, consumer_group) do update
   set committed = excluded.committed, batch_end = null, worker_id = null, lease_expires_at = null,
-      lease_acquired_at = null, batch_retry_count = 0, attempt_offset = null, attempt_end = null, attempt_count = 0;
+      lease_acquired_at = null, batch_retry_count = 0, attempt_offset = null, attempt_end = null, attempt_count = 0,
+      hold_until = null, lost_offset = null, lost_end = null, lost_count = 0;
   get diagnostics v_moved = row_count;
   return v_moved;
 end

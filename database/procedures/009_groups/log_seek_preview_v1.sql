@@ -2,7 +2,7 @@
 -- that the group has not finished and would never get, replayed those it has finished and would get again.
 -- p_partition null: all partitions of the queue. "partitions" 0 when there are none. Where the group has no cursor, it
 -- counts from where its first pop would start it. Messages that retention took count on neither side.
--- Exact arithmetic over offsets, in one snapshot. Takes no lock. Called by: the seek routes, with dryRun.
+-- Exact arithmetic over offsets, in one snapshot. Sequential scans are off as in log_move_cursors_v1. Takes no lock. Called by: the seek routes, with dryRun.
 create or replace function queen.log_seek_preview_v1(
   p_group text,
   p_queue text,
@@ -13,6 +13,7 @@ create or replace function queen.log_seek_preview_v1(
 )
 returns jsonb
 language plpgsql stable
+set enable_seqscan = off
 as $$
 declare
   v_queue_id uuid;

@@ -2,7 +2,7 @@
 --   p_queue, p_partition, p_namespace, p_task  exact names; null: any
 --   p_status  pending, processing, completed or dead_letter; null: any. Judged by the cursor of queue mode; a message
 --             that any group has put aside is a dead letter
---   p_from, p_to  committed at or after p_from and before p_to
+--   p_from, p_to  committed at or after p_from (null: an hour ago) and up to the end of the minute of p_to (null: now)
 -- r_base, r_end, r_off: its segment and its place. Order: commit time, then partition, then offset, all descending.
 --
 -- No index is by time over partitions (it would cost every push), so partitions are visited from the one written last,
@@ -46,6 +46,8 @@ as $$
 declare
   -- last_write_at is moved once a second at most; the rest of the slack is for a stamp taken a moment after it.
   c_lag constant interval := interval '2 seconds';
+  v_from timestamptz := coalesce(p_from, now() - interval '1 hour');
+  v_to timestamptz := date_trunc('minute', coalesce(p_to, now())) + interval '1 minute'; -- exclusive
   v_need int := p_limit + p_offset;
   v_part record;
   v_cursor record;
@@ -73,7 +75,7 @@ begin
       and (p_task is null or q.task = p_task)
       and (p_partition is null or p.name = p_partition)
       and p.last_offset >= 0
-      and p.last_write_at >= p_from - c_lag
+      and p.last_write_at >= v_from - c_lag
     order by p.last_write_at desc, p.id
   loop
     exit when v_floor > v_part.last_write_at + c_lag;
@@ -98,10 +100,10 @@ begin
     continue when v_first > v_last;
 
     v_low := queen.log_dedup_start_v1(
-      v_part.id, v_part.txns_start - 1, v_part.last_offset, greatest(p_from, v_floor));
+      v_part.id, v_part.txns_start - 1, v_part.last_offset, greatest(v_from, v_floor));
     continue when v_low is null;
     v_high := coalesce(
-      queen.log_dedup_start_v1(v_part.id, v_low - 1, v_part.last_offset, p_to), v_part.last_offset + 1);
+      queen.log_dedup_start_v1(v_part.id, v_low - 1, v_part.last_offset, v_to), v_part.last_offset + 1);
     v_first := greatest(v_first, v_low);
     v_last := least(v_last, v_high - 1);
     v_found := 0;

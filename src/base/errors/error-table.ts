@@ -44,7 +44,8 @@ export const errorTable = {
   },
   message_not_found: {
     status: 404,
-    meaning: 'Nothing is known under this partitionId and transactionId. Check both; it may have been removed.',
+    meaning:
+      'Nothing is known under this partitionId and transactionId. Check both; it may have been removed.',
   },
   dead_letter_not_found: {
     status: 404,
@@ -98,7 +99,8 @@ export const errorTable = {
   },
   push_maintenance: {
     status: 503,
-    meaning: 'Push maintenance is on, so nothing can be replayed now. Switch it off, or wait and send it again.',
+    meaning:
+      'Push maintenance is on, so nothing can be replayed now. Switch it off, or wait and send it again.',
   },
   draining: {
     status: 503,

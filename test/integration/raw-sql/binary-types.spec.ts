@@ -56,9 +56,12 @@ describe('bytea', () => {
 });
 
 describe('int8', () => {
-  it.each([[0], [-1], [2147483648], [4294967296], [MAX_EXACT], [-MAX_EXACT]])('%d is exact', async (value) => {
-    expect(await fields('select $1::bigint', value)).toEqual([value]);
-  });
+  it.each([[0], [-1], [2147483648], [4294967296], [MAX_EXACT], [-MAX_EXACT]])(
+    '%d is exact',
+    async (value) => {
+      expect(await fields('select $1::bigint', value)).toEqual([value]);
+    },
+  );
 
   it.each([['9007199254740992'], ['9223372036854775807'], ['-9007199254740992']])(
     '%s is refused and not rounded, and the connection stays good (field case A09)',
@@ -139,7 +142,11 @@ describe('arrays', () => {
     expect(await elements(textArray(['a', null, '', null]), 'text')).toEqual(['a', null, '', null]);
     expect(await elements(textArray([null]), 'text')).toEqual([null]);
     expect(await elements(textArray([]), 'text')).toEqual([]);
-    const [none, count] = await fields('select $1::text[] is null, cardinality($2::text[])', null, textArray([]));
+    const [none, count] = await fields(
+      'select $1::text[] is null, cardinality($2::text[])',
+      null,
+      textArray([]),
+    );
     expect([none, count]).toEqual([true, 0]);
   });
 

@@ -71,7 +71,10 @@ describe('a statement beyond its time limit', () => {
       expect(text).toBe(`mine ${k}`);
       expect(pid).not.toBe(latePid);
     }
-    await waitFor(async () => !(await isAlive(db, latePid)), { within: 5000, what: 'the late backend to end' });
+    await waitFor(async () => !(await isAlive(db, latePid)), {
+      within: 5000,
+      what: 'the late backend to end',
+    });
   });
 
   it('ends its lease: what follows on the same connection is not sent', async () => {
@@ -97,7 +100,8 @@ describe('a statement beyond its time limit', () => {
     await expect(failing).rejects.toMatchObject({ code: 'statement_timeout' });
     await waitFor(
       async () => {
-        const { rows } = await db.query(`select 1 from pg_stat_activity where query like '%pg_sleep($1::float8)%'
+        const { rows } =
+          await db.query(`select 1 from pg_stat_activity where query like '%pg_sleep($1::float8)%'
           and datname = current_database() and pid <> pg_backend_pid()`);
         return rows.length === 0;
       },
@@ -110,7 +114,10 @@ describe('a statement beyond its time limit', () => {
 describe('the second line', () => {
   it('is the limit of the session itself, a little above ours', async () => {
     bench = await openBench(db, { poolSize: 1, statementTimeoutMs: 1000 });
-    const limit = statement('limit', `select current_setting('statement_timeout'), current_setting('TimeZone')`);
+    const limit = statement(
+      'limit',
+      `select current_setting('statement_timeout'), current_setting('TimeZone')`,
+    );
     expect(await bench.sql.callOne(limit, [])).toEqual(['3s', 'UTC']);
   });
 

@@ -25,7 +25,10 @@ afterAll(() => db.drop());
 
 describe('a database that takes no writes', () => {
   it('fails writes as database_unavailable and costs the connection, which may be to the old primary', async () => {
-    const readOnly = statement('read_only', `select set_config('default_transaction_read_only', 'on', false)`);
+    const readOnly = statement(
+      'read_only',
+      `select set_config('default_transaction_read_only', 'on', false)`,
+    );
     let pid = 0;
     const writing = bench.sql.withConnection(null, async (connection) => {
       pid = await pidOf(connection);
@@ -35,7 +38,10 @@ describe('a database that takes no writes', () => {
     await expect(writing).rejects.toMatchObject({
       ...{ code: 'database_unavailable', status: 503, retryAfterSeconds: 1 },
     });
-    await waitFor(async () => !(await isAlive(db, pid)), { within: 5000, what: 'the connection to be dropped' });
+    await waitFor(async () => !(await isAlive(db, pid)), {
+      within: 5000,
+      what: 'the connection to be dropped',
+    });
     expect(bench.sql.stats()).toMatchObject({ quarantined: 1 });
     expect(await bench.sql.callOne(write, [2])).toEqual([2]);
   });

@@ -1,0 +1,23 @@
+-- The namespaces of a tenant, by name; queues without one are left out:
+--   {"namespaces":[{"namespace","queues","partitions","messages":{"total","pending"}}]}
+-- Takes no lock. Called by: the namespace list route.
+create or replace function queen.get_namespaces_v2(p_tenant uuid default '00000000-0000-0000-0000-000000000001')
+returns jsonb
+language plpgsql stable
+as $$
+begin
+  return jsonb_build_object('namespaces', (
+    select coalesce(jsonb_agg(
+      jsonb_build_object(
+        'namespace', g.label, 'queues', g.queues, 'partitions', g.partitions,
+        'messages', jsonb_build_object('total', g.messages, 'pending', g.pending))
+      order by g.label), '[]')
+    from (
+      select n.r_namespace as label, count(*) as queues, sum(n.r_partitions) as partitions,
+             sum(n.r_messages) as messages, sum(n.r_pending) as pending
+      from queen.queue_overview_v1(p_tenant) n
+      where n.r_namespace <> ''
+      group by n.r_namespace
+    ) g));
+end
+$$;
