@@ -3,6 +3,7 @@ import { ConfigModule, registerAs } from '@nestjs/config';
 import { AckModule } from './ack/ack.module.js';
 import { ClockModule } from './base/clock/clock.module.js';
 import type { Environment } from './base/config/environment.js';
+import { MaintenanceSwitchModule } from './base/maintenance/maintenance-switch.module.js';
 import { QueueEventsModule } from './base/queue-events.module.js';
 import { OptionsModule } from './boot/options.module.js';
 import { GroupsModule } from './groups/groups.module.js';
@@ -10,13 +11,18 @@ import { DeadLettersModule } from './dead-letters/dead-letters.module.js';
 import { MessagesModule } from './messages/messages.module.js';
 import { TracesModule } from './traces/traces.module.js';
 import { HealthModule } from './health/health.module.js';
+import { HintOutletModule, HintsModule } from './hints/hints.module.js';
 import { LeaseModule } from './lease/lease.module.js';
 import { MetricsModule } from './metrics/metrics.module.js';
+import { PauseModule } from './pause/pause.module.js';
+import { ResourcesModule } from './resources/resources.module.js';
+import { StatusModule } from './status/status.module.js';
 import { PopModule } from './pop/pop.module.js';
 import { PushModule } from './push/push.module.js';
 import { QueuesModule } from './queues/queues.module.js';
 import type { DatabaseOptions } from './raw-sql/database-options.js';
 import { RawSqlModule } from './raw-sql/raw-sql.module.js';
+import { RetentionModule } from './retention/retention.module.js';
 import { TransactionModule } from './transaction/transaction.module.js';
 
 /** The list of modules and nothing else. */
@@ -34,7 +40,9 @@ export class AppModule {
         OptionsModule.with(environment, database),
         ClockModule,
         QueueEventsModule,
+        MaintenanceSwitchModule,
         RawSqlModule,
+        HintOutletModule,
         PopModule,
         PushModule,
         AckModule,
@@ -45,8 +53,13 @@ export class AppModule {
         DeadLettersModule,
         MessagesModule,
         TracesModule,
+        ResourcesModule,
+        PauseModule,
+        StatusModule,
         HealthModule,
+        HintsModule,
         MetricsModule,
+        RetentionModule,
       ],
     };
   }

@@ -201,6 +201,13 @@ export class HotlistService implements OnModuleDestroy {
     }
   }
 
+  /** Marks from elsewhere may have been lost: every ring, or every ring of one queue, compares itself soon. */
+  expectReseed(key?: string): void {
+    for (const ring of this.book.rings()) {
+      if (key === undefined || ring.key === key) ring.reseed.demandWalk();
+    }
+  }
+
   forgetGroup(key: string, group: string): void {
     if (this.book.dropRing(key, group)) this.wakes.openNow(key);
   }

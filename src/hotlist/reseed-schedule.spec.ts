@@ -156,4 +156,14 @@ describe('ReseedSchedule', () => {
       expect([schedule.isDue(11), schedule.mode(11)]).toEqual([true, 'full']);
     });
   });
+
+  it('walks at once when marks may have been lost, in whatever mode is owed', () => {
+    const { plan } = planReseeds({ reseedMs: 30_000, reseedFullMs: 300_000, reseedWindowMs: 0 });
+    const schedule = new ReseedSchedule(plan, 0);
+    schedule.begin(0);
+    schedule.finish(true, 0);
+    expect(schedule.isFloorDue(10)).toBe(false);
+    schedule.demandWalk();
+    expect([schedule.isFloorDue(10), schedule.mode(10)]).toEqual([true, 'window']);
+  });
 });

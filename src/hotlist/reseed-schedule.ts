@@ -111,6 +111,11 @@ export class ReseedSchedule {
     this.urgent = true;
   }
 
+  /** Marks may have been lost lately: a walk of whatever mode is due, without waiting for its interval. */
+  demandWalk(): void {
+    this.urgent = true;
+  }
+
   begin(nowMs: number): { mode: ReseedMode; windowMs: number | null } {
     const mode = this.mode(nowMs);
     this.inFlight = { mode, demand: this.demanded };

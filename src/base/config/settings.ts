@@ -311,6 +311,14 @@ export const settings = {
     about: 'Let whole-batch acks that arrive together share one commit; off: one commit each.',
   }),
 
+  // Several brokers
+  QUEEN_HINT_BUS: choice({
+    default: 'pg',
+    choices: ['pg', 'off'],
+    about:
+      'How brokers on one database tell each other of new messages: pg over LISTEN/NOTIFY, off not at all (they are found by polling).',
+  }),
+
   // Logs
   LOG_LEVEL: choice({
     default: 'info',
@@ -333,5 +341,22 @@ export const settings = {
     unit: 'ms',
     about:
       'Period in which a broker reads what others changed without a write: seeks and deletions of groups.',
+  }),
+
+  // Stats
+  STATS_INTERVAL_MS: integer({
+    default: 10_000,
+    min: 1000,
+    max: 3_600_000,
+    unit: 'ms',
+    about:
+      'Period in which one of the brokers counts what queues hold; every sixth time their bytes as well.',
+  }),
+  METRICS_FLUSH_MS: integer({
+    default: 60_000,
+    min: 1000,
+    max: 3_600_000,
+    unit: 'ms',
+    about: 'Period in which each broker writes down what it did, for GET /api/v1/status.',
   }),
 } as const;

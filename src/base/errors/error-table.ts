@@ -24,8 +24,7 @@ export const errorTable = {
   queue_required: { status: 400, meaning: 'The body has no queue. Name the queue as a JSON string.' },
   bad_option: {
     status: 400,
-    meaning:
-      'A queue option has the wrong type, is out of range, or has no effect in this version; the error names it.',
+    meaning: 'A queue option is unknown, has the wrong type or is out of range; the error names it.',
   },
   bad_transaction: {
     status: 400,
@@ -87,6 +86,16 @@ export const errorTable = {
     status: 503,
     meaning:
       'Too much is waiting for the same resource. Wait the seconds in Retry-After, then send it again.',
+  },
+  queue_paused: {
+    status: 429,
+    meaning:
+      'The queue takes no pushes until it is resumed; nothing was stored. Send the request again later.',
+  },
+  too_many_messages: {
+    status: 429,
+    meaning:
+      'The queue would hold more than its maxSize; nothing of the request was stored. Send it again when consumers have caught up.',
   },
   too_many_waiters: {
     status: 429,
