@@ -22,7 +22,9 @@ import { PushModule } from './push/push.module.js';
 import { QueuesModule } from './queues/queues.module.js';
 import type { DatabaseOptions } from './raw-sql/database-options.js';
 import { RawSqlModule } from './raw-sql/raw-sql.module.js';
+import { MaintenanceModule } from './maintenance/maintenance.module.js';
 import { RetentionModule } from './retention/retention.module.js';
+import { SpoolModule } from './spool/spool.module.js';
 import { TransactionModule } from './transaction/transaction.module.js';
 
 /** The list of modules and nothing else. */
@@ -59,7 +61,9 @@ export class AppModule {
         HealthModule,
         HintsModule,
         MetricsModule,
+        MaintenanceModule,
         RetentionModule,
+        SpoolModule,
       ],
     };
   }

@@ -16,4 +16,6 @@ export function refused(error: string): AckResult {
 }
 
 export const STALE_ERROR = 'already committed: the cursor moved past this message before this ack';
+/** Of a partition that does not exist just as of another tenant's: whether it exists is not this tenant's to know. */
+export const NOT_OWNED_ERROR = 'partition not owned by tenant';
 export const FLUSH_FAILED_ERROR = 'ack flush failed; lease will expire and redeliver';

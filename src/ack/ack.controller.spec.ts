@@ -9,9 +9,11 @@ const P1 = '00000000-0000-7000-8000-000000000001';
 
 function setUp() {
   const requests: AckRequest[] = [];
+  const owners: (string | null)[] = [];
   const service = {
-    acknowledge: (request: AckRequest) => {
+    acknowledge: (request: AckRequest, owner: string | null) => {
       requests.push(request);
+      owners.push(owner);
       return Promise.resolve(request.items.map(() => DONE));
     },
   } as unknown as AckService;
@@ -21,16 +23,17 @@ function setUp() {
     type: () => reply,
     send: (bytes: Buffer) => (sent.push(JSON.parse(bytes.toString())), reply),
   };
-  const body = (text: unknown) => ({ body: Buffer.from(JSON.stringify(text)) }) as FastifyRequest;
+  const body = (text: unknown) => ({ body: Buffer.from(JSON.stringify(text)), owner: 'tenant' }) as FastifyRequest;
   const controller = new AckController(service);
-  return { controller, requests, sent, body, reply: reply as unknown as FastifyReply };
+  return { controller, requests, owners, sent, body, reply: reply as unknown as FastifyReply };
 }
 
 describe('AckController', () => {
   it('answers one ack with an array of one', async () => {
-    const { controller, requests, sent, body, reply } = setUp();
+    const { controller, requests, owners, sent, body, reply } = setUp();
     await controller.ackOne(body({ transactionId: 'a', partitionId: P1, consumerGroup: 'g' }), reply);
     expect(requests).toMatchObject([{ group: 'g', items: [{ transactionId: 'a', partitionId: P1 }] }]);
+    expect(owners).toEqual(['tenant']);
     expect(sent).toMatchObject([200, [{ index: 0, transactionId: 'a', success: true }]]);
   });
 

@@ -15,18 +15,18 @@ export class AckController {
 
   @Post()
   ackOne(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    return this.answer(parseAckBody(bodyOf(request)), reply);
+    return this.answer(parseAckBody(bodyOf(request)), request.owner, reply);
   }
 
   @Post('batch')
   ackBatch(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    return this.answer(parseAckBatchBody(bodyOf(request)), reply);
+    return this.answer(parseAckBatchBody(bodyOf(request)), request.owner, reply);
   }
 
-  private async answer(request: AckRequest, reply: FastifyReply): Promise<void> {
+  private async answer(request: AckRequest, owner: string | null, reply: FastifyReply): Promise<void> {
     const problem = nameProblem('consumerGroup', request.group);
     if (problem) throw new BrokerError('bad_name', problem);
-    const results = await this.acks.acknowledge(request);
+    const results = await this.acks.acknowledge(request, owner);
     sendJsonBytes(reply, 200, await renderAckReply(request.items, results));
   }
 }

@@ -97,11 +97,13 @@ class Bench {
 
     const lane = new AckLane(limiter, rawSql);
     this.byHash = new AckByHash(lane, this.registry, new DeadLetter());
+    const locator = new PartitionLocator(this.memo, rawSql);
     this.service = new AckService(
       this.recent,
       new FullBatchAck(this.registry, new AckFlusher(lane, { fusion: true })),
       this.byHash,
-      new ReleaseNotice(new PartitionLocator(this.memo, rawSql), hotlist),
+      new ReleaseNotice(locator, hotlist),
+      locator,
     );
   }
 
@@ -114,7 +116,11 @@ class Bench {
   }
 
   ack(...items: AckItem[]) {
-    return this.service.acknowledge({ group: 'g', items });
+    return this.ackAs(null, ...items);
+  }
+
+  ackAs(owner: string | null, ...items: AckItem[]) {
+    return this.service.acknowledge({ group: 'g', items }, owner);
   }
 
   named(name: string): unknown[] {
@@ -525,6 +531,33 @@ describe('where a partition belongs', () => {
     bench.answers.set('partition_queue_v1', answer);
     expect(await bench.ack(item('a', { status: 'retry' }))).toEqual([DONE]);
     expect(bench.promotes).toEqual([]);
+  });
+});
+
+describe('with tenancy', () => {
+  it('only partitions of the tenant are acked, and one look tells', async () => {
+    const rows: Record<string, object[]> = { [P1]: [{ tenant: 't1', queue: 'q', partition: 'p' }], [P2]: [] };
+    bench.answers.set('partition_queue_v1', (partitionId: string) => rows[partitionId]);
+    const items = [item('a'), item('b', { partitionId: P2 })];
+    expect(await bench.ackAs('t1', ...items)).toEqual([DONE, refusal('partition not owned by tenant')]);
+    expect(await bench.ackAs('t2', ...items)).toEqual(
+      items.map(() => refusal('partition not owned by tenant')),
+    );
+    expect(bench.named('log_ack_by_hash_v1')).toHaveLength(1);
+    expect(bench.named('partition_queue_v1').filter((id) => id === P1)).toHaveLength(1);
+  });
+
+  it('a foreign ack leaves the memory of the batch alone', async () => {
+    bench.hand(['a', 'b']);
+    expect(await bench.ackAs('other', item('a', { status: 'failed' }))).toMatchObject([{ success: false }]);
+    expect(await bench.ackAs('tenant', item('a'), item('b'))).toEqual([DONE, DONE]);
+    expect(bench.service.stats().fullBatches).toBe(1);
+  });
+
+  it('not knowing whose it is means no', async () => {
+    bench.answers.set('partition_queue_v1', () => Promise.reject(new BrokerError('pool')));
+    expect(await bench.ackAs('t1', item('a'))).toEqual([refusal('pool')]);
+    expect(bench.named('log_ack_by_hash_v1')).toEqual([]);
   });
 });
 

@@ -3,11 +3,12 @@ import type { Fingerprint } from '../ack-registry/fingerprint.js';
 import { BrokerError } from '../base/errors/broker-error.js';
 import { errorTable } from '../base/errors/error-table.js';
 import { type AckGroup, groupAcks } from './ack-group.js';
-import { type AckResult, DONE, DONE_BEFORE, refused } from './ack-result.js';
+import { type AckResult, DONE, DONE_BEFORE, NOT_OWNED_ERROR, refused } from './ack-result.js';
 import type { AckRequest } from './ack.request.js';
 import { AtMost, eachAtMost } from './at-most.js';
 import { AckByHash } from './by-hash.js';
 import { FullBatchAck } from './full-batch.js';
+import { PartitionLocator } from './partition-locator.js';
 import { RecentAcks } from './recent-acks.js';
 import { ReleaseNotice } from './release-notice.js';
 
@@ -31,10 +32,13 @@ type Settled = AckResult | readonly AckResult[];
 const GROUPS_AT_ONCE = 1000;
 /** Groups of one request that look up transactionIds at once: the ack lane belongs to everybody. */
 const BY_HASH_AT_ONCE = 8;
+/** Partitions that are looked up at once, of all requests together. */
+const OWNER_LOOKUPS_AT_ONCE = 8;
 
 /**
  * The life of an ack, for each (partition, lease) of the request:
  *
+ *   of this tenant? (tenancy only)
  *   said before? → no-op        full batch? → one cursor move, many to a commit        else → by transactionId
  *        and whatever released the lease is announced before the answer, so that the next pop finds it
  */
@@ -42,19 +46,22 @@ const BY_HASH_AT_ONCE = 8;
 export class AckService {
   private readonly logger = new Logger(AckService.name);
   private readonly counters = { requests: 0, items: 0, fullBatches: 0, repeats: 0, byHash: 0, failures: 0 };
+  private readonly ownerLookups = new AtMost(OWNER_LOOKUPS_AT_ONCE);
 
   constructor(
     private readonly recent: RecentAcks,
     private readonly fullBatch: FullBatchAck,
     private readonly byHash: AckByHash,
     private readonly notice: ReleaseNotice,
+    private readonly locator: PartitionLocator,
   ) {}
 
   /**
    * One result per item, in order.
+   * @param owner whose partitions alone may be acked; null: anybody's
    * @throws BrokerError `overloaded` when nothing of the request was tried; every other failure is its items' error
    */
-  async acknowledge({ group, items }: AckRequest): Promise<AckResult[]> {
+  async acknowledge({ group, items }: AckRequest, owner: string | null): Promise<AckResult[]> {
     this.counters.requests += 1;
     this.counters.items += items.length;
     const results = items.map(({ problem }) => (problem === null ? DONE : refused(problem)));
@@ -65,7 +72,9 @@ export class AckService {
     await eachAtMost(groups, GROUPS_AT_ONCE, async (acks) => {
       let settled: Settled;
       try {
-        settled = await this.settle(acks, byHashAtOnce);
+        settled = (await this.isForeign(acks, owner))
+          ? refused(NOT_OWNED_ERROR)
+          : await this.settle(acks, byHashAtOnce);
       } catch (error) {
         if (error instanceof BrokerError && error.code === 'overloaded') overloaded += 1;
         settled = refused(this.errorText(error));
@@ -81,6 +90,12 @@ export class AckService {
 
   stats(): AckStats {
     return { ...this.counters };
+  }
+
+  /** An ack names its partition by id alone, so nothing else keeps a tenant from those of another. */
+  private async isForeign({ partitionId }: AckGroup, owner: string | null): Promise<boolean> {
+    if (owner === null) return false;
+    return !(await this.ownerLookups.run(() => this.locator.isOwnedBy(owner, partitionId)));
   }
 
   private async settle(acks: AckGroup, byHashAtOnce: AtMost): Promise<Settled> {

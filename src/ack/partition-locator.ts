@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type KnownPartition, PartitionMemo } from '../ack-registry/partition-memo.js';
 import { CoalescedCalls } from '../base/coalesced-calls.js';
-import { queueKey } from '../base/queue-key.js';
+import { queueKey, splitQueueKey } from '../base/queue-key.js';
 import { RawSqlService } from '../raw-sql/raw-sql.service.js';
 import { partitionQueueV1 } from './ack.procedures.js';
 
@@ -18,6 +18,11 @@ export class PartitionLocator {
   /** Null when there is no such partition. An absence is not remembered: ids are free to invent. */
   async find(partitionId: string): Promise<KnownPartition | null> {
     return this.memo.find(partitionId) ?? this.lookups.call(partitionId, () => this.lookUp(partitionId));
+  }
+
+  async isOwnedBy(tenant: string, partitionId: string): Promise<boolean> {
+    const known = await this.find(partitionId);
+    return known !== null && splitQueueKey(known.key).tenant === tenant;
   }
 
   private async lookUp(partitionId: string): Promise<KnownPartition | null> {

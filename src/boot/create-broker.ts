@@ -6,6 +6,7 @@ import type { Environment } from '../base/config/environment.js';
 import { DrainingIndicator } from '../health/draining.indicator.js';
 import { BrokerErrorFilter } from '../http/broker-error.filter.js';
 import { createHttpAdapter } from '../http/http-adapter.js';
+import { OpenConnections } from '../http/open-connections.js';
 import { RouteTable } from '../http/route-table.js';
 import type { DatabaseOptions } from '../raw-sql/database-options.js';
 import { WakeGateService } from '../wake-gate/wake-gate.service.js';
@@ -44,6 +45,8 @@ export async function createBroker(
     if (draining.isDraining) void reply.header('connection', 'close');
     done();
   });
+  const connections = new OpenConnections();
+  connections.watch(app.getHttpServer());
   await app.init();
   let closing: Promise<void> | undefined;
   return {
@@ -60,6 +63,7 @@ export async function createBroker(
       closing ??= (async () => {
         draining.begin();
         gates.closeAll();
+        connections.drain();
         await app.close();
       })();
       return closing;

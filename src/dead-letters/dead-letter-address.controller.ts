@@ -1,7 +1,6 @@
-import { Controller, Delete, Param, Post, Res } from '@nestjs/common';
-import type { FastifyReply } from 'fastify';
+import { Controller, Delete, Param, Post, Req, Res } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { BrokerError } from '../base/errors/broker-error.js';
-import { DEFAULT_TENANT } from '../base/names/names.js';
 import { sendJson } from '../http/json-reply.js';
 import { messageAddress, type MessageAddress } from '../http/message-address.js';
 import { replayReply } from './dead-letter.reply.js';
@@ -27,9 +26,9 @@ export class DeadLetterAddressController {
   async delete(
     @Param('partitionId') partitionId: string,
     @Param('transactionId') transactionId: string,
-    @Res() reply: FastifyReply,
+    @Req() { tenant }: FastifyRequest, @Res() reply: FastifyReply,
   ): Promise<void> {
-    const address = messageAddress(DEFAULT_TENANT, partitionId, transactionId);
+    const address = messageAddress(tenant, partitionId, transactionId);
     const deleted = await this.letters.deleteAt(address);
     if (!deleted.success) throw notFound(address);
     sendJson(reply, 200, deleted);
@@ -40,9 +39,9 @@ export class DeadLetterAddressController {
   async retry(
     @Param('partitionId') partitionId: string,
     @Param('transactionId') transactionId: string,
-    @Res() reply: FastifyReply,
+    @Req() { tenant }: FastifyRequest, @Res() reply: FastifyReply,
   ): Promise<void> {
-    const address = messageAddress(DEFAULT_TENANT, partitionId, transactionId);
+    const address = messageAddress(tenant, partitionId, transactionId);
     const outcome = await this.replays.replayNewest(address);
     if (outcome.result === 'gone') throw notFound(address);
     sendJson(reply, 200, replayReply(moved(outcome)));

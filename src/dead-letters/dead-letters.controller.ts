@@ -1,7 +1,6 @@
 import { Controller, Delete, Get, Param, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { BrokerError } from '../base/errors/broker-error.js';
-import { DEFAULT_TENANT } from '../base/names/names.js';
 import { isoMillis } from '../base/time/iso-millis.js';
 import { clientGone } from '../http/client-gone.js';
 import { sendJson } from '../http/json-reply.js';
@@ -33,7 +32,7 @@ export class DeadLettersController {
   async list(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     const query = new ListQuery(request.url);
     const page = { limit: query.integer('limit', LIMIT), offset: query.integer('offset', OFFSET) };
-    const pieces = this.letters.list(filterOf(query, DEFAULT_TENANT), page);
+    const pieces = this.letters.list(filterOf(query, request.tenant), page);
     await sendJsonStream(reply, 200, renderDeadLetters(pieces, page));
   }
 
@@ -41,7 +40,7 @@ export class DeadLettersController {
   @Delete()
   async purge(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     const query = new ListQuery(request.url).allowOnly(PURGE_PARAMETERS);
-    const filter = filterOf(query, DEFAULT_TENANT);
+    const filter = filterOf(query, request.tenant);
     if (passesAll(filter) && !query.boolean('all', false)) throw new BrokerError('filter_required');
     const dryRun = query.boolean('dryRun', false);
     const answer = dryRun
@@ -52,7 +51,7 @@ export class DeadLettersController {
 
   @Post('replay')
   async replayMany(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    const bulk = parseBulkReplayBody(bodyOf(request), DEFAULT_TENANT);
+    const bulk = parseBulkReplayBody(bodyOf(request), request.tenant);
     if (bulk.dryRun) {
       const { matched, withoutPayload, oldest, newest } = await this.bulkReplays.preview(bulk);
       sendJson(reply, 200, {
@@ -76,7 +75,7 @@ export class DeadLettersController {
     @Res() reply: FastifyReply,
   ): Promise<void> {
     const letterId = uuidParameter('id', id);
-    const outcome = await this.replays.replay(DEFAULT_TENANT, letterId, parseReplayBody(bodyOf(request)));
+    const outcome = await this.replays.replay(request.tenant, letterId, parseReplayBody(bodyOf(request)));
     if (outcome.result === 'gone') {
       throw new BrokerError('dead_letter_not_found', 'Dead letter not found', { success: false });
     }

@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { HotlistModule } from '../hotlist/hotlist.module.js';
+import { QueueControlsModule } from '../queue-controls/queue-controls.module.js';
 import { BulkReplayService } from './bulk-replay.service.js';
 import { DeadLetterAddressController } from './dead-letter-address.controller.js';
 import { DeadLettersController } from './dead-letters.controller.js';
@@ -7,7 +8,7 @@ import { DeadLettersService } from './dead-letters.service.js';
 import { ReplayService } from './replay.service.js';
 
 @Module({
-  imports: [HotlistModule],
+  imports: [HotlistModule, QueueControlsModule],
   controllers: [DeadLettersController, DeadLetterAddressController],
   providers: [DeadLettersService, ReplayService, BulkReplayService],
 })

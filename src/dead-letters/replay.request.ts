@@ -132,8 +132,9 @@ function validated<T extends object>(dto: T, object: Record<string, unknown>, ke
     throw badBody(`${JSON.stringify(unknown)} is not known here; known are ${keys.join(', ')}`);
   }
   Object.assign(dto, object);
-  const faults = validateSync(dto, { forbidUnknownValues: false, stopAtFirstError: true });
-  const [text] = faults.flatMap(({ constraints }) => Object.values(constraints ?? {}));
+  const faults = validateSync(dto, { forbidUnknownValues: false });
+  // Of a text where a number belongs, that it is no number says more than that it is not above another.
+  const [text] = faults.flatMap(({ constraints = {} }) => constraints.isInt ?? Object.values(constraints));
   if (text !== undefined) throw badBody(text);
   return dto;
 }

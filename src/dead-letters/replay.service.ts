@@ -4,6 +4,7 @@ import { BrokerError } from '../base/errors/broker-error.js';
 import { queueKey } from '../base/queue-key.js';
 import { HotlistService } from '../hotlist/hotlist.service.js';
 import type { MessageAddress } from '../http/message-address.js';
+import { PushAdmission } from '../queue-controls/push-admission.js';
 import { RawSqlService } from '../raw-sql/raw-sql.service.js';
 import { withRetries } from '../raw-sql/with-retries.js';
 import { mintUuid, uuidText } from '../segment/uuid-v7.js';
@@ -39,10 +40,11 @@ export class ReplayService {
   constructor(
     private readonly rawSql: RawSqlService,
     private readonly hotlist: HotlistService,
+    private readonly admission: PushAdmission,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
-  /** @throws BrokerError `push_maintenance`, and what a push throws */
+  /** @throws BrokerError `push_maintenance`, `queue_paused`, `too_many_messages`: a replay is a push like any other */
   async replay(tenant: string, id: string, target: ReplayTarget): Promise<ReplayOutcome> {
     const [letter] = await this.rawSql.call(logDlqLetterV1, { id, tenant });
     if (!letter) return { result: 'gone' };
@@ -54,6 +56,7 @@ export class ReplayService {
     const messageId = mintUuid(this.clock.wallMs());
     const transactionId = replayTransactionId(id);
     const segment = replaySegment(transactionId, messageId, { ...letter, payload });
+    using _room = this.admission.isOpen ? null : await this.admission.admit(tenant, new Map([[queue, 1]]));
     const { result } = await withRetries(() =>
       this.rawSql.callOne(logDlqMoveV1, { tenant, id, queue, partition, ...segment }),
     );

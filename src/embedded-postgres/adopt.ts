@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { databaseUrlFile, loadAccess, type SavedAccess } from './database-url.js';
 import { readPostmasterPid, runningServer } from './postmaster-pid.js';
-import type { ProcessIdentity } from './process-identity.js';
+import type { ProcessIdentity } from '../base/process-lock/process-identity.js';
 import { dataDirectoryOf } from './server-connection.js';
 import { stopServer } from './server-process.js';
 

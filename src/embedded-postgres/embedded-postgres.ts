@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { serverAccount } from './account.js';
 import { adoptServer, wrongPassword, type AdoptedServer } from './adopt.js';
 import { locateBinaries } from './binaries.js';
-import { BrokerLock } from './broker-lock.js';
+import { BrokerLock } from '../base/process-lock/broker-lock.js';
 import {
   buildDatabaseUrl,
   loadAccess,

@@ -1,6 +1,6 @@
 import { readFileSync, readlinkSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
-import { processAt, type ProcessIdentity } from './process-identity.js';
+import { processAt, type ProcessIdentity } from '../base/process-lock/process-identity.js';
 
 /** What a PostgreSQL server writes about itself into `postmaster.pid` of its data directory. */
 export interface PostmasterFile {

@@ -6,7 +6,7 @@ import { postgresOf } from './binaries.js';
 import { SERVER_HOST } from './database-url.js';
 import type { ClusterOptions } from './initialise.js';
 import { readPostmasterPid } from './postmaster-pid.js';
-import { isAlive, processAt, type ProcessIdentity } from './process-identity.js';
+import { isAlive, processAt, type ProcessIdentity } from '../base/process-lock/process-identity.js';
 import { spawnOptions } from './run-command.js';
 
 export interface ServerSettings {

@@ -1,6 +1,7 @@
 import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { environmentConfig, type Environment } from '../base/config/environment.js';
 import { Loop } from '../base/loop/loop.js';
+import { Reconcile } from '../base/reconcile.js';
 import { queueKey } from '../base/queue-key.js';
 import { LimiterService } from '../limiter/limiter.service.js';
 import { RawSqlService } from '../raw-sql/raw-sql.service.js';
@@ -24,10 +25,12 @@ export class GroupRepairsLoop implements OnApplicationBootstrap, OnApplicationSh
     private readonly rawSql: RawSqlService,
     private readonly limiter: LimiterService,
     private readonly memory: GroupMemory,
+    news: Reconcile,
     @Inject(environmentConfig.KEY) environment: Environment,
   ) {
     const periodMs = environment.QUEEN_CACHE_REFRESH_INTERVAL_MS;
     this.loop = new Loop('group repairs', periodMs, () => this.pass(), Math.min(FIRST_DELAY_MS, periodMs));
+    news.onDue(() => void this.loop.runNow());
   }
 
   onApplicationBootstrap(): void {

@@ -1,7 +1,7 @@
 import { Controller, Delete, Get, Param, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { BrokerError } from '../base/errors/broker-error.js';
-import { DEFAULT_TENANT, nameProblem, type NameKind } from '../base/names/names.js';
+import { nameProblem, type NameKind } from '../base/names/names.js';
 import { sendJson } from '../http/json-reply.js';
 import { ListQuery } from '../http/list-query.js';
 import { bodyOf } from '../http/read-body.js';
@@ -18,51 +18,51 @@ export class GroupsController {
   constructor(private readonly groups: GroupsService) {}
 
   @Get()
-  async list(@Res() reply: FastifyReply): Promise<void> {
-    sendJson(reply, 200, await this.groups.list(DEFAULT_TENANT));
+  async list(@Req() { tenant }: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    sendJson(reply, 200, await this.groups.list(tenant));
   }
 
   @Get('lagging')
-  async lagging(@Req() { url }: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+  async lagging(@Req() { tenant, url }: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     const query = new ListQuery(url);
     const minLagSeconds = query.integer('minLagSeconds', MIN_LAG_SECONDS);
-    const found = await this.groups.lagging({ tenant: DEFAULT_TENANT, minLagSeconds, ...pageOf(query) });
+    const found = await this.groups.lagging({ tenant, minLagSeconds, ...pageOf(query) });
     sendJson(reply, 200, found);
   }
 
   @Get(':group')
   async details(
     @Param('group') group: string,
-    @Req() { url }: FastifyRequest,
+    @Req() { tenant, url }: FastifyRequest,
     @Res() reply: FastifyReply,
   ): Promise<void> {
     requireName('consumerGroup', group);
     const page = pageOf(new ListQuery(url));
-    sendJson(reply, 200, await this.groups.details({ tenant: DEFAULT_TENANT, group, ...page }));
+    sendJson(reply, 200, await this.groups.details({ tenant, group, ...page }));
   }
 
   @Delete(':group')
   async delete(
     @Param('group') group: string,
-    @Req() { url }: FastifyRequest,
+    @Req() { tenant, url }: FastifyRequest,
     @Res() reply: FastifyReply,
   ): Promise<void> {
     requireName('consumerGroup', group);
     const deleteMetadata = new ListQuery(url).boolean('deleteMetadata', true);
-    sendJson(reply, 200, await this.groups.delete({ tenant: DEFAULT_TENANT, group, deleteMetadata }));
+    sendJson(reply, 200, await this.groups.delete({ tenant, group, deleteMetadata }));
   }
 
   @Delete(':group/queues/:queue')
   async deleteForQueue(
     @Param('group') group: string,
     @Param('queue') queue: string,
-    @Req() { url }: FastifyRequest,
+    @Req() { tenant, url }: FastifyRequest,
     @Res() reply: FastifyReply,
   ): Promise<void> {
     requireName('consumerGroup', group);
     requireName('queue', queue);
     const deleteMetadata = new ListQuery(url).boolean('deleteMetadata', true);
-    const args = { tenant: DEFAULT_TENANT, group, queue, deleteMetadata };
+    const args = { tenant, group, queue, deleteMetadata };
     sendJson(reply, 200, await this.groups.deleteForQueue(args));
   }
 
@@ -74,7 +74,7 @@ export class GroupsController {
   ): Promise<void> {
     requireName('consumerGroup', group);
     const subscription = parseSubscriptionBody(bodyOf(request));
-    sendJson(reply, 200, await this.groups.subscribeFrom({ tenant: DEFAULT_TENANT, group }, subscription));
+    sendJson(reply, 200, await this.groups.subscribeFrom({ tenant: request.tenant, group }, subscription));
   }
 
   @Post(':group/queues/:queue/seek')
@@ -84,7 +84,7 @@ export class GroupsController {
     @Req() request: FastifyRequest,
     @Res() reply: FastifyReply,
   ): Promise<void> {
-    const target = seekTarget(group, queue, null);
+    const target = seekTarget(request.tenant, group, queue, null);
     sendJson(reply, 200, await this.groups.seek(target, seekOf(request, false)));
   }
 
@@ -96,7 +96,7 @@ export class GroupsController {
     @Req() request: FastifyRequest,
     @Res() reply: FastifyReply,
   ): Promise<void> {
-    const target = seekTarget(group, queue, partition);
+    const target = seekTarget(request.tenant, group, queue, partition);
     sendJson(reply, 200, await this.groups.seek(target, seekOf(request, true)));
   }
 }
@@ -110,11 +110,11 @@ function seekOf(request: FastifyRequest, ofPartition: boolean): SeekRequest {
   return { ...seek, dryRun: new ListQuery(request.url).boolean('dryRun', seek.dryRun) };
 }
 
-function seekTarget(group: string, queue: string, partition: string | null): SeekTarget {
+function seekTarget(tenant: string, group: string, queue: string, partition: string | null): SeekTarget {
   requireName('consumerGroup', group);
   requireName('queue', queue);
   if (partition !== null) requireName('partition', partition);
-  return { tenant: DEFAULT_TENANT, group, queue, partition };
+  return { tenant, group, queue, partition };
 }
 
 /** Without a group in the path there is nobody to speak of; queue mode has a name of its own. */

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { BrokerError } from '../base/errors/broker-error.js';
+import { Reconcile } from '../base/reconcile.js';
 import type { Procedure } from '../raw-sql/procedure.js';
 import { RawSqlService } from '../raw-sql/raw-sql.service.js';
 import { SqlStatementError } from '../raw-sql/sql-failure.js';
@@ -29,13 +30,15 @@ const ATTEMPTS = 5;
 
 /**
  * Looks at groups, moves and deletes them, and makes this broker's memory agree before the client has its answer. Other
- * brokers hear of it through the notice that commits with each change (see group-repairs.loop.ts).
+ * brokers find the notice that commits with each change (see group-repairs.loop.ts): at once when the announcement
+ * reaches them, else in their next pass.
  */
 @Injectable()
 export class GroupsService {
   constructor(
     private readonly rawSql: RawSqlService,
     private readonly memory: GroupMemory,
+    private readonly news: Reconcile,
   ) {}
 
   list(tenant: string): Promise<unknown[]> {
@@ -53,6 +56,7 @@ export class GroupsService {
   async delete(args: GroupArgs & { deleteMetadata: boolean }): Promise<DeletedGroup> {
     const { queues, ...deleted } = await this.call(deleteConsumerGroupV1, args);
     for (const queue of queues) this.memory.groupForgotten(args.tenant, queue, args.group);
+    this.news.announce();
     return deleted;
   }
 
@@ -61,6 +65,7 @@ export class GroupsService {
   ): Promise<DeletedGroup & { queueName: string }> {
     const deleted = await this.call(deleteConsumerGroupForQueueV1, args);
     this.memory.groupForgotten(args.tenant, args.queue, args.group);
+    this.news.announce();
     return deleted;
   }
 
@@ -70,6 +75,7 @@ export class GroupsService {
   ): Promise<UpdatedSubscription> {
     const { queues, ...updated } = await this.call(updateConsumerGroupSubscriptionV1, { ...args, timestamp });
     for (const queue of queues) this.memory.cursorsMoved(args.tenant, queue, args.group);
+    this.news.announce();
     return { ...updated, newTimestamp: asSent };
   }
 
@@ -93,6 +99,7 @@ export class GroupsService {
     }
     if (partition === null) this.memory.cursorsMoved(tenant, queue, group);
     else this.memory.cursorMoved(tenant, queue, partition, group, true);
+    this.news.announce();
     return result;
   }
 

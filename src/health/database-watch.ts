@@ -42,6 +42,8 @@ export class DatabaseWatch implements OnApplicationBootstrap, OnApplicationShutd
         "select not pg_is_in_recovery() and current_setting('default_transaction_read_only') = 'off' as writable",
       );
       this.verdict = rows[0].writable ? 'writable' : 'read-only';
+      // A session keeps the server and the defaults it was opened with; after a failover only a new one sees the change.
+      if (this.verdict === 'read-only') this.drop();
     } catch {
       this.verdict = 'disconnected';
       this.drop();

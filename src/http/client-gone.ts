@@ -7,6 +7,8 @@ import type { FastifyReply } from 'fastify';
 export function clientGone(reply: FastifyReply): AbortSignal {
   const controller = new AbortController();
   const { raw } = reply;
+  // It may have left while its request was on the way to here; the event is past then.
+  if (raw.destroyed || raw.closed) controller.abort();
   raw.once('close', () => {
     if (!raw.writableFinished) controller.abort();
   });

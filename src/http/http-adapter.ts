@@ -9,6 +9,7 @@ import { answerFor, frameworkError } from './error-body.js';
 import { JSON_TYPE } from './json-reply.js';
 import { readBodiesAsBytes } from './read-body.js';
 import type { RouteTable } from './route-table.js';
+import { resolveTenants } from './tenant.js';
 
 /** 255 bytes of name, each up to three characters when percent-encoded, and some room. */
 const PARAM_LENGTH_MAX = 1024;
@@ -47,6 +48,7 @@ export function createHttpAdapter(environment: Environment, routes: RouteTable):
   });
   const fastify = adapter.getInstance();
   routes.collectFrom(fastify as never);
+  resolveTenants(fastify as never, environment.QUEEN_TENANCY_HEADER);
   readBodiesAsBytes(fastify as never, environment.QUEEN_MAX_BODY_BYTES);
   fastify.server.headersTimeout = environment.QUEEN_HEADERS_TIMEOUT_MS;
   return adapter;

@@ -37,6 +37,11 @@ export class ListQuery {
     throw bad(`${JSON.stringify(unknown)} is no parameter of this route; it takes ${names.join(', ')}`);
   }
 
+  /** Whether the parameter is there at all, with a value or without. */
+  has(name: string): boolean {
+    return this.names.includes(name);
+  }
+
   /** The first of the names that has a value; null when none has. */
   text(...names: string[]): string | null {
     for (const name of names) {

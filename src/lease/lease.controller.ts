@@ -16,7 +16,7 @@ export class LeaseController {
     @Req() request: FastifyRequest,
     @Res() reply: FastifyReply,
   ): Promise<void> {
-    const { renewed, expiresAt } = await this.leases.extend(leaseId, parseExtendBody(bodyOf(request)));
+    const { renewed, expiresAt } = await this.leases.extend(leaseId, parseExtendBody(bodyOf(request)), request.owner);
     sendJson(reply, 200, {
       leaseId,
       success: renewed > 0,

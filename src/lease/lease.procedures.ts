@@ -6,6 +6,8 @@ export interface RenewArgs {
   seconds: number;
   /** The partitions the worker holds; null looks through all cursors. */
   partitionIds: readonly string[] | null;
+  /** Tenant whose partitions alone are renewed; null: anybody's. */
+  owner: string | null;
 }
 
 export interface Renewal {
@@ -14,14 +16,13 @@ export interface Renewal {
   expiresAt: string | null;
 }
 
-/** The partition list narrows a search by worker, so it needs no tenant of its own. */
 export const logRenewLeaseV1 = scalarProcedure<RenewArgs, Renewal>({
   name: 'log_renew_lease_v1',
   parameterTypes: ['text', 'int', 'uuid[]', 'uuid'],
-  values: ({ worker, seconds, partitionIds }) => [
+  values: ({ worker, seconds, partitionIds, owner }) => [
     worker,
     seconds,
     partitionIds && uuidArray(partitionIds),
-    null,
+    owner,
   ],
 });

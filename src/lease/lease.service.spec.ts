@@ -52,19 +52,27 @@ describe('LeaseService', () => {
   it('names every partition of a lease handed out here, in one call on the ack lane', async () => {
     hand(P1);
     hand(P2);
-    expect(await service.extend('w1', 60)).toEqual(renewed);
-    expect(calls).toEqual([{ worker: 'w1', seconds: 60, partitionIds: [P1, P2] }]);
+    expect(await service.extend('w1', 60, null)).toEqual(renewed);
+    expect(calls).toEqual([{ worker: 'w1', seconds: 60, owner: null, partitionIds: [P1, P2] }]);
     expect(lanes).toEqual(['ack']);
   });
 
+  it('asks for the partitions of one tenant when it is told which', async () => {
+    hand(P1);
+    answer = () => Promise.resolve({ renewed: 0, expiresAt: null });
+    await service.extend('w1', 60, 'tenant');
+    expect(calls).toEqual([{ worker: 'w1', seconds: 60, owner: 'tenant', partitionIds: [P1] }]);
+    expect(logRenewLeaseV1.values(calls[0]).at(-1)).toBe('tenant');
+  });
+
   it('leaves the search to the database for a lease of another broker', async () => {
-    await service.extend('elsewhere', 60);
-    expect(calls).toEqual([{ worker: 'elsewhere', seconds: 60, partitionIds: null }]);
+    await service.extend('elsewhere', 60, null);
+    expect(calls).toEqual([{ worker: 'elsewhere', seconds: 60, owner: null, partitionIds: null }]);
   });
 
   it('keeps its own memory of a renewed lease as long as the lease', async () => {
     hand(P1);
-    await service.extend('w1', 60);
+    await service.extend('w1', 60, null);
     clock.advance(69_999);
     expect(registry.partitionsOf('w1')).toEqual([P1]);
     clock.advance(1);
@@ -74,35 +82,35 @@ describe('LeaseService', () => {
   it('does not keep a lease in memory that the database did not renew', async () => {
     hand(P1);
     answer = () => Promise.resolve({ renewed: 0, expiresAt: null });
-    expect(await service.extend('w1', 60)).toEqual({ renewed: 0, expiresAt: null });
+    expect(await service.extend('w1', 60, null)).toEqual({ renewed: 0, expiresAt: null });
     clock.advance(15_000);
     expect(registry.partitionsOf('w1')).toEqual([]);
   });
 
   it.each(['', 'a\0b', '\ud800'])('asks nobody about %j, which no lease can be', async (worker) => {
-    expect(await service.extend(worker, 60)).toEqual({ renewed: 0, expiresAt: null });
+    expect(await service.extend(worker, 60, null)).toEqual({ renewed: 0, expiresAt: null });
     expect(calls).toEqual([]);
   });
 
   it('tries again after a deadlock, and no other failure', async () => {
     const failures: Error[] = [new SqlStatementError('40P01', 'deadlock', null)];
     answer = () => (failures.length > 0 ? Promise.reject(failures.pop()!) : Promise.resolve(renewed));
-    expect(await service.extend('w1', 60)).toEqual(renewed);
+    expect(await service.extend('w1', 60, null)).toEqual(renewed);
     answer = () => Promise.reject(new BrokerError('pool', 'pool'));
-    await expect(service.extend('w1', 60)).rejects.toMatchObject({ code: 'pool' });
+    await expect(service.extend('w1', 60, null)).rejects.toMatchObject({ code: 'pool' });
     expect(calls).toHaveLength(3);
   });
 
   it('gives up when deadlocks do not end', async () => {
     answer = () => Promise.reject(new SqlStatementError('40P01', 'deadlock', null));
-    await expect(service.extend('w1', 60)).rejects.toMatchObject({ code: 'sql_failed' });
+    await expect(service.extend('w1', 60, null)).rejects.toMatchObject({ code: 'sql_failed' });
     expect(calls).toHaveLength(3);
   });
 });
 
 describe('logRenewLeaseV1', () => {
   it('passes no list, not an empty one, when the partitions are not known', () => {
-    expect(logRenewLeaseV1.values({ worker: 'w', seconds: 5, partitionIds: null })).toEqual([
+    expect(logRenewLeaseV1.values({ worker: 'w', seconds: 5, owner: null, partitionIds: null })).toEqual([
       'w',
       5,
       null,

@@ -17,12 +17,13 @@ export class LeaseService {
     private readonly rawSql: RawSqlService,
   ) {}
 
-  async extend(worker: string, seconds: number): Promise<Renewal> {
+  /** @param owner whose partitions alone count; null: anybody's */
+  async extend(worker: string, seconds: number, owner: string | null): Promise<Renewal> {
     // No lease has such an id, and PostgreSQL could not even be asked.
     if (worker === '' || worker.includes('\0') || !worker.isWellFormed()) return NOTHING;
     // What this broker handed out it can name; for another broker's lease every cursor is looked at.
     const known = this.registry.partitionsOf(worker);
-    const renewal = await this.renew({ worker, seconds, partitionIds: known.length > 0 ? known : null });
+    const renewal = await this.renew({ worker, seconds, owner, partitionIds: known.length > 0 ? known : null });
     if (renewal.renewed > 0) this.registry.extend(worker, seconds * 1000);
     return renewal;
   }

@@ -1,6 +1,5 @@
 import { Controller, Get, Param, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { DEFAULT_TENANT } from '../base/names/names.js';
 import { sendJsonBytes } from '../http/json-reply.js';
 import { sendJsonStream } from '../http/json-stream.js';
 import { messageAddress } from '../http/message-address.js';
@@ -14,7 +13,7 @@ export class MessagesController {
 
   @Get()
   async list(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    const page = await this.messages.page(parseMessageList(request.url, DEFAULT_TENANT));
+    const page = await this.messages.page(parseMessageList(request.url, request.tenant));
     await sendJsonStream(reply, 200, renderPage(page, this.messages.withContents(page.rows)));
   }
 
@@ -22,9 +21,9 @@ export class MessagesController {
   async detail(
     @Param('partitionId') partitionId: string,
     @Param('transactionId') transactionId: string,
-    @Res() reply: FastifyReply,
+    @Req() { tenant }: FastifyRequest, @Res() reply: FastifyReply,
   ): Promise<void> {
-    const address = messageAddress(DEFAULT_TENANT, partitionId, transactionId);
+    const address = messageAddress(tenant, partitionId, transactionId);
     const { row, content } = await this.messages.detail(address);
     sendJsonBytes(reply, 200, Buffer.from(renderDetail(address, row, content)));
   }

@@ -6,9 +6,12 @@ import { LimiterModule } from '../limiter/limiter.module.js';
 import { PopModule } from '../pop/pop.module.js';
 import { PushModule } from '../push/push.module.js';
 import { WakeGateModule } from '../wake-gate/wake-gate.module.js';
+import { Activity } from './activity.js';
 import { EventLoop } from './event-loop.js';
 import { familySources, metricFamilies } from './families.js';
 import { MetricsController } from './metrics.controller.js';
+import { MetricsJsonController } from './metrics-json.controller.js';
+import { MinutesLoop } from './minutes.loop.js';
 import { METRIC_FAMILIES, PrometheusExposition } from './prometheus.exposition.js';
 
 /** Reads what the other modules count; nothing imports it. */
@@ -22,10 +25,12 @@ import { METRIC_FAMILIES, PrometheusExposition } from './prometheus.exposition.j
     LimiterModule,
     WakeGateModule,
   ],
-  controllers: [MetricsController],
+  controllers: [MetricsController, MetricsJsonController],
   providers: [
     EventLoop,
     PrometheusExposition,
+    Activity,
+    MinutesLoop,
     { provide: METRIC_FAMILIES, useFactory: metricFamilies, inject: [...familySources] },
   ],
   exports: [PrometheusExposition],

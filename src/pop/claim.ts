@@ -13,7 +13,10 @@ export interface ClaimedPartition {
   readonly queue: string;
   readonly partition: string;
   readonly partitionId: string;
-  /** How often this batch's first message was handed out, this time included. */
+  /**
+   * How often this batch's first message was handed out, this time included. 0: this is no delivery, the one message
+   * has used up its deliveries and is leased to be put aside.
+   */
   readonly attempt: number;
   readonly segments: ClaimedSegment[];
 }

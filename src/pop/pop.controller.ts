@@ -47,7 +47,7 @@ export class PopController {
   }
 
   private async answer(target: PopTarget, request: FastifyRequest, reply: FastifyReply): Promise<void> {
-    const pop = this.parser.parse(target, queryOf(request.url));
+    const pop = this.parser.parse(target, queryOf(request.url), request.tenant);
     try {
       this.metrics.request();
       const delivery = await this.pops.serve(pop, clientGone(reply));

@@ -3,10 +3,12 @@ import { AckRegistryModule } from '../ack-registry/ack-registry.module.js';
 import { HotlistModule } from '../hotlist/hotlist.module.js';
 import { LimiterModule } from '../limiter/limiter.module.js';
 import { QueueConfigModule } from '../queue-config/queue-config.module.js';
+import { QueueControlsModule } from '../queue-controls/queue-controls.module.js';
 import { WakeGateModule } from '../wake-gate/wake-gate.module.js';
 import { ChooseSource } from './candidate-source/choose-source.js';
 import { DiscoverySource } from './candidate-source/discovery.source.js';
 import { PartitionSource } from './candidate-source/partition.source.js';
+import { PausedSource } from './candidate-source/paused.source.js';
 import { PendingProbes } from './candidate-source/pending-probes.js';
 import { ReseedFloor } from './candidate-source/reseed.floor.js';
 import { ReseedWalker } from './candidate-source/reseed-walker.js';
@@ -16,30 +18,38 @@ import { SeedMarkers } from './candidate-source/seed-markers.js';
 import { FillWindow } from './fill-window.js';
 import { HandOver } from './hand-over.js';
 import { PopController } from './pop.controller.js';
-import { PopMaintenance } from './pop.maintenance.js';
 import { PopMetrics } from './pop.metrics.js';
 import { PopService } from './pop.service.js';
+import { PutAside } from './put-aside.js';
 
 /** The serve path: one collaborator a step. A further way to find candidates is one more file in candidate-source. */
 @Module({
-  imports: [HotlistModule, AckRegistryModule, LimiterModule, WakeGateModule, QueueConfigModule],
+  imports: [
+    HotlistModule,
+    AckRegistryModule,
+    LimiterModule,
+    WakeGateModule,
+    QueueConfigModule,
+    QueueControlsModule,
+  ],
   controllers: [PopController],
   providers: [
     PopService,
     PopMetrics,
-    PopMaintenance,
     ChooseSource,
     RingSource,
     ScanSource,
     PartitionSource,
     DiscoverySource,
+    PausedSource,
     PendingProbes,
     SeedMarkers,
     ReseedWalker,
     ReseedFloor,
     FillWindow,
     HandOver,
+    PutAside,
   ],
-  exports: [PopMaintenance, PopMetrics, FillWindow],
+  exports: [PopMetrics, FillWindow, PutAside],
 })
 export class PopModule {}

@@ -187,6 +187,47 @@ export const logPopDiscoverWireV1 = procedure<PopArgs, PopRow>({
   row: popRow,
 });
 
+export interface PutAsideArgs {
+  partitionId: string;
+  group: string;
+  worker: string;
+  offset: number;
+  /** Null when the stored message could not be read, as are those that follow. */
+  messageId: string | null;
+  transactionId: string | null;
+  /** Raw JSON text as it was pushed. */
+  payload: string | null;
+  /** Raw text of an object of strings. */
+  headers: string | null;
+  traceId: string | null;
+  producerSub: string | null;
+  /** The payload is an envelope. */
+  encrypted: boolean;
+}
+
+/** `id` of the dead letter; null on a queue that keeps none. */
+export type PutAsideResult = { ok: true; id: string | null } | { ok: false; error: string };
+
+export const logPutAsideV1 = scalarProcedure<PutAsideArgs, PutAsideResult>({
+  name: 'log_put_aside_v1',
+  parameterTypes: [
+    ...['uuid', 'text', 'text', 'bigint', 'uuid', 'text', 'text', 'text', 'uuid', 'text', 'boolean'],
+  ],
+  values: (a) => [
+    a.partitionId,
+    a.group,
+    a.worker,
+    a.offset,
+    a.messageId,
+    a.transactionId,
+    a.payload,
+    a.headers,
+    a.traceId,
+    a.producerSub,
+    a.encrypted,
+  ],
+});
+
 export const logHasPendingV1 = scalarProcedure<PopArgs, boolean>({
   name: 'log_has_pending_v1',
   parameterTypes: ['text', 'text', 'uuid'],

@@ -12,10 +12,11 @@ import type { ChooseSource } from './candidate-source/choose-source.js';
 import type { ClaimedPartition } from './claim.js';
 import type { FillWindow } from './fill-window.js';
 import type { HandOver } from './hand-over.js';
-import { PopMaintenance } from './pop.maintenance.js';
+import { PopMaintenance } from '../base/maintenance/maintenance-switch.js';
 import { PopMetrics } from './pop.metrics.js';
 import { PopRequestParser } from './pop.request.js';
 import { PopService } from './pop.service.js';
+import type { PutAside } from './put-aside.js';
 
 /** Records the order of everything a pop takes and gives back; the gate is the real one on a manual clock. */
 class Bench {
@@ -80,6 +81,9 @@ class Bench {
         }
       },
     } as unknown as RawSqlService,
+    {
+      claim: (_connection: unknown, _request: unknown, claim: () => unknown) => claim(),
+    } as unknown as PutAside,
     {
       of: () => {
         this.trail.push('hand over');

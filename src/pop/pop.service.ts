@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { CLOCK, type Clock } from '../base/clock/clock.js';
 import { environmentConfig, type Environment } from '../base/config/environment.js';
 import { Deadline } from '../base/clock/deadline.js';
+import { PopMaintenance } from '../base/maintenance/maintenance-switch.js';
 import { LimiterService } from '../limiter/limiter.service.js';
 import { WaitExpiredError } from '../limiter/lane.js';
 import { QueueConfigService } from '../queue-config/queue-config.service.js';
@@ -13,9 +14,9 @@ import type { ClaimedPartition } from './claim.js';
 import { nothing, type Delivery } from './delivery.js';
 import { FillWindow } from './fill-window.js';
 import { HandOver } from './hand-over.js';
-import { PopMaintenance } from './pop.maintenance.js';
 import { PopMetrics } from './pop.metrics.js';
 import type { PopRequest } from './pop.request.js';
+import { PutAside } from './put-aside.js';
 import { retried } from './retry-claim.js';
 import { WaitBackoff, type WaitBackoffOptions } from './wait-backoff.js';
 
@@ -38,6 +39,7 @@ export class PopService {
     private readonly fillWindow: FillWindow,
     private readonly limiter: LimiterService,
     private readonly rawSql: RawSqlService,
+    private readonly putAside: PutAside,
     private readonly handOver: HandOver,
     private readonly wakeGate: WakeGateService,
     private readonly queueConfig: QueueConfigService,
@@ -66,6 +68,7 @@ export class PopService {
       if (!(await source.mayHaveWork(request))) this.metrics.attempt(source.path, 'quiet');
       else {
         if (this.fillWindow.anyConfigured) await this.holdToFill(source, request, deadline, gone);
+        if (this.maintenance.isOn) return nothing;
         const claimed = await this.claim(source, request, deadline, gone, { woken });
         if (claimed.length > 0) return this.handOver.of(request, claimed);
       }
@@ -86,8 +89,9 @@ export class PopService {
     gone: AbortSignal,
   ): Promise<void> {
     const minPopWaitMs = this.queueConfig.peek(request.tenant, request.queue)?.minPopWaitMs ?? 0;
-    const ready = { estimate: (limit: number) => source.estimate(request, limit) };
-    return this.fillWindow.hold(ready, request, minPopWaitMs, deadline, gone);
+    // In maintenance nothing is worth waiting for: the wake that comes with the switch ends the hold.
+    const estimate = (limit: number) => (this.maintenance.isOn ? limit : source.estimate(request, limit));
+    return this.fillWindow.hold({ estimate }, request, minPopWaitMs, deadline, gone);
   }
 
   /** Permit, then connection. Both are back before this returns, whatever happens inside. */
@@ -105,9 +109,11 @@ export class PopService {
         gone,
         async (permit) => {
           // Others of a woken herd may have taken it while this one waited: their surplus costs no connection.
-          if (source.stillQuiet(request) === true) return [];
+          if (this.maintenance.isOn || source.stillQuiet(request) === true) return [];
           return this.rawSql.withConnection(gone, (connection) =>
-            retried(permit, () => source.claim(connection, request, round)),
+            this.putAside.claim(connection, request, () =>
+              retried(permit, () => source.claim(connection, request, round)),
+            ),
           );
         },
         { key: request.key, waitMs },

@@ -3,7 +3,8 @@ import { frameSize, type FrameInput } from '../segment/frame.js';
 import type { Countdown } from './countdown.js';
 import type { PartitionTarget } from './partition-target.js';
 
-export type PushStatus = 'queued' | 'duplicate' | 'failed';
+/** `buffered`: on the broker's disk, to be stored when the database is back (or push maintenance ends). */
+export type PushStatus = 'queued' | 'duplicate' | 'buffered' | 'failed';
 
 /** What the client is told about one item of its push. */
 export interface PushResult {
@@ -17,12 +18,23 @@ export interface PushResult {
   readonly failure: { readonly code: string; readonly message: string } | null;
 }
 
+export interface MessageTraits {
+  /** The payload is an envelope. */
+  readonly encrypted?: boolean;
+  /** The authenticated producer's `sub`, UTF-8. */
+  readonly producerSub?: Buffer | null;
+  /** Out of the spool: it goes to the database or back to whoever replays it, never into the spool again. */
+  readonly isReplay?: boolean;
+}
+
 /**
  * One message between the request that brought it and its verdict. A follower has the transactionId of an earlier
  * message on its way to the same partition (its leader): it is not stored and gets the leader's verdict.
  */
 export class PushMessage implements FrameInput, PushResult {
-  readonly encrypted = false;
+  readonly encrypted: boolean;
+  readonly producerSub: Buffer | null;
+  readonly isReplay: boolean;
   /** In the segment, before compression. */
   readonly bytes: number;
   status: PushStatus | null = null;
@@ -41,7 +53,11 @@ export class PushMessage implements FrameInput, PushResult {
     readonly traceId: Buffer | null,
     readonly headers: Buffer | null,
     readonly payload: Buffer,
+    { encrypted = false, producerSub = null, isReplay = false }: MessageTraits = {},
   ) {
+    this.encrypted = encrypted;
+    this.producerSub = producerSub;
+    this.isReplay = isReplay;
     this.resultId = messageId;
     this.bytes = frameSize(this);
     request.add();
@@ -62,6 +78,10 @@ export class PushMessage implements FrameInput, PushResult {
   /** `originalId`: 16 bytes, nil when the original is gone. */
   duplicateOf(originalId: Buffer): void {
     this.settle('duplicate', originalId, null);
+  }
+
+  buffered(): void {
+    this.settle('buffered', this.messageId, null);
   }
 
   failed(error: BrokerError): void {

@@ -1,6 +1,5 @@
 import { Controller, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { DEFAULT_TENANT } from '../base/names/names.js';
 import { sendJsonBytes } from '../http/json-reply.js';
 import { bodyOf } from '../http/read-body.js';
 import { renderPushResults } from './push.reply.js';
@@ -16,9 +15,11 @@ export class PushController {
   async push(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     const body = bodyOf(request);
     const results = await this.pushes.push(parsePushBody(body), {
-      tenant: DEFAULT_TENANT,
+      tenant: request.tenant,
       bodyBytes: body.length,
     });
-    sendJsonBytes(reply, 201, await renderPushResults(results));
+    // In push maintenance a client is told of a full disk by the status as well; the array is there in any case.
+    const status = results.some(({ failure }) => failure?.code === 'spool_failed') ? 500 : 201;
+    sendJsonBytes(reply, status, await renderPushResults(results));
   }
 }

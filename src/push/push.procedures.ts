@@ -1,42 +1,77 @@
 import { BrokerError } from '../base/errors/broker-error.js';
 import { byteaArray, int4Array, int8Array, textArray, uuidArray } from '../raw-sql/binary-array.js';
 import { procedure, scalarProcedure } from '../raw-sql/procedure.js';
+import type { DedupPromise, Suspect } from './dedup/dedup-promise.js';
 import type { PartitionTarget } from './partition-target.js';
 
-/** One segment as log_push_multi_v1 takes it. */
-export interface PushSegmentArgs {
+/** Messages of one partition that are stored together. */
+export interface SegmentArgs {
   readonly target: PartitionTarget;
   /** Messages in the blob. */
   readonly count: number;
   /** 16 bytes per message, in frame order. */
   readonly hashes: Buffer;
-  /** None of the hashes exists at or below this offset; -1 promises nothing. */
-  readonly verified: number;
   readonly blob: Buffer;
 }
 
-export type PushVerdict =
-  | { readonly status: 'queued'; readonly baseOffset: number }
-  /** Nothing was written. Frame `i` is known since offset `off`; at least one, ascending by `i`. */
-  | { readonly status: 'duplicate'; readonly dups: readonly { readonly i: number; readonly off: number }[] };
+/** One segment as log_push_multi_v1 takes it. */
+export interface PushSegmentArgs extends SegmentArgs {
+  /** None of the hashes exists at or below this offset; -1 promises nothing. */
+  readonly verified: number;
+}
+
+/** One segment as log_push_multi_v2 takes it. */
+export interface VouchedSegmentArgs extends SegmentArgs {
+  readonly promise: DedupPromise;
+}
+
+export type PushVerdict = (
+  | { readonly status: 'queued'; readonly baseOffset: number; readonly createdAt: string }
+  /**
+   * Nothing was written. Frame `i` is known since offset `off`; at least one, ascending by `i`. When suspects were named,
+   * the others have not been looked at.
+   */
+  | { readonly status: 'duplicate'; readonly dups: readonly { readonly i: number; readonly off: number }[] }
+) & {
+  /** Told when the promise was put aside, and when none was made: the partition, and its dedup window in seconds. */
+  readonly partitionId?: string;
+  readonly window?: number;
+};
+
+const NIL_ID = '00000000-0000-0000-0000-000000000000';
 
 /** All segments in one transaction; one verdict per segment, in the order given. */
-export const logPushMultiV1 = scalarProcedure<readonly PushSegmentArgs[], PushVerdict[]>({
-  name: 'log_push_multi_v1',
-  parameterTypes: ['text[]', 'text[]', 'int[]', 'bytea[]', 'bigint[]', 'bytea[]', 'uuid[]'],
+export const logPushMultiV2 = scalarProcedure<readonly VouchedSegmentArgs[], PushVerdict[]>({
+  name: 'log_push_multi_v2',
+  parameterTypes: [
+    ...['text[]', 'text[]', 'int[]', 'bytea[]', 'bigint[]', 'bytea[]', 'uuid[]'],
+    ...['uuid[]', 'bigint[]', 'jsonb'],
+  ],
   values: (segments) => [
     textArray(segments.map(({ target }) => target.queue)),
     textArray(segments.map(({ target }) => target.partition)),
     int4Array(segments.map(({ count }) => count)),
     byteaArray(segments.map(({ hashes }) => hashes)),
-    int8Array(segments.map(({ verified }) => verified)),
+    int8Array(segments.map(({ promise }) => promise.verified)),
     byteaArray(segments.map(({ blob }) => blob)),
     uuidArray(segments.map(({ target }) => target.tenant)),
+    uuidArray(segments.map(({ promise }) => (promise.isBound ? (promise.partitionId ?? NIL_ID) : NIL_ID))),
+    int8Array(segments.map(({ promise }) => promise.sinceMicros)),
+    suspectsText(segments),
   ],
 });
 
+/** By place of the segment; null when there are none, which is usual. */
+function suspectsText(segments: readonly VouchedSegmentArgs[]): string | null {
+  let byPlace: Record<string, readonly Suspect[]> | null = null;
+  for (const [place, { promise }] of segments.entries()) {
+    if (promise.suspects.length > 0) (byPlace ??= {})[place] = promise.suspects;
+  }
+  return byPlace && JSON.stringify(byPlace);
+}
+
 /** Verdicts that do not fit the segments would be handed to the wrong clients, so they are refused as a whole. */
-export function checkVerdicts(verdicts: PushVerdict[], segments: readonly PushSegmentArgs[]): PushVerdict[] {
+export function checkVerdicts(verdicts: PushVerdict[], segments: readonly SegmentArgs[]): PushVerdict[] {
   if (!Array.isArray(verdicts) || verdicts.length !== segments.length) {
     throw new BrokerError('internal', 'the push procedure answered for another number of segments');
   }

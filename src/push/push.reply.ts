@@ -11,6 +11,7 @@ const TRANSACTION_ID = Buffer.from('","transaction_id":"');
 const QUEUE_NAME = Buffer.from('","queueName":');
 const QUEUED = Buffer.from(',"status":"queued"}');
 const DUPLICATE = Buffer.from(',"status":"duplicate"}');
+const BUFFERED = Buffer.from(',"status":"buffered"}');
 
 const INDEX_DIGITS_MAX = 10;
 const UUID_TEXT_BYTES = 36;
@@ -103,6 +104,7 @@ function isPlain(text: Buffer): boolean {
 function tailOf({ status, failure }: PushResult): Buffer {
   if (status === 'queued') return QUEUED;
   if (status === 'duplicate') return DUPLICATE;
+  if (status === 'buffered') return BUFFERED;
   const { message, code } = failure ?? { message: 'no verdict', code: 'internal' };
   return Buffer.from(`,"status":"failed","error":${JSON.stringify(message)},"code":${JSON.stringify(code)}}`);
 }

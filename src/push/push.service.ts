@@ -1,12 +1,14 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { CLOCK, type Clock } from '../base/clock/clock.js';
 import { BrokerError } from '../base/errors/broker-error.js';
+import { PushAdmission } from '../queue-controls/push-admission.js';
 import { mintUuids } from '../segment/uuid-v7.js';
 import { ByteBudget } from './byte-budget.js';
 import { Countdown } from './countdown.js';
 import { Flusher, type FlusherStats } from './flush/flusher.js';
 import { ItemGroups } from './group-items.js';
 import { PUSH_OPTIONS, type PushOptions } from './push.options.js';
+import type { PushItem } from './push-item.js';
 import type { PushResult } from './push-message.js';
 import type { PushRequest } from './push.request.js';
 import { TurnBudget } from './turn-budget.js';
@@ -22,6 +24,8 @@ export interface PushStats extends FlusherStats {
   /** Items of all requests, by what became of them. */
   messages: number;
   duplicates: number;
+  /** On disk: the database was away, or push maintenance is on. */
+  spooled: number;
   failed: number;
   /** Bytes of requests without an answer. */
   bufferedBytes: number;
@@ -35,10 +39,11 @@ const SLICE_ITEMS = 1_000;
 @Injectable()
 export class PushService {
   private readonly budget: ByteBudget;
-  private readonly counters = { requests: 0, messages: 0, duplicates: 0, failed: 0 };
+  private readonly counters = { requests: 0, messages: 0, duplicates: 0, spooled: 0, failed: 0 };
 
   constructor(
     private readonly flusher: Flusher,
+    private readonly admission: PushAdmission,
     @Inject(CLOCK) private readonly clock: Clock,
     @Inject(PUSH_OPTIONS) options: PushOptions,
   ) {
@@ -50,11 +55,13 @@ export class PushService {
    * Items of one partition keep their order and are stored behind those of requests that were pushed before.
    *
    * Where only some could be stored the others are `failed` in their place. When the database failed and nothing was
-   * stored it throws instead: the BrokerError of the first failure, or `overloaded` when too much waits already.
+   * stored it throws instead: the BrokerError of the first failure, or `overloaded` when too much waits already. So it
+   * does with `queue_paused` and `too_many_messages` when one of the queues takes nothing now.
    */
   async push({ items }: PushRequest, { tenant, bodyBytes }: PushOrigin): Promise<PushResult[]> {
     if (items.length === 0) return [];
     using _held = this.budget.take(bodyBytes + items.length * ITEM_BYTES);
+    using _room = this.admission.isOpen ? null : await this.admission.admit(tenant, countByQueue(items));
 
     const request = new Countdown();
     const groups = new ItemGroups(tenant, request);
@@ -90,17 +97,27 @@ export class PushService {
     counters.messages += results.length;
     for (const { status } of results) {
       if (status === 'duplicate') counters.duplicates += 1;
+      else if (status === 'buffered') counters.spooled += 1;
       else if (status === 'failed') counters.failed += 1;
     }
   }
 }
 
-/** Refused items alone do not fail a request: its client would send the same ones again. */
+function countByQueue(items: readonly PushItem[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const { queue } of items) counts.set(queue, (counts.get(queue) ?? 0) + 1);
+  return counts;
+}
+
+/**
+ * Refused items alone do not fail a request: its client would send the same ones again. Nor do items that the spool
+ * could not take: there the results themselves are the answer (http-api 3.1).
+ */
 function throwIfNothingIsStored(results: readonly PushResult[]): void {
   let first: BrokerError | null = null;
   for (const { status, failure } of results) {
     if (status !== 'failed') return;
     if (failure instanceof BrokerError) first ??= failure;
   }
-  if (first) throw first;
+  if (first && first.code !== 'spool_failed') throw first;
 }

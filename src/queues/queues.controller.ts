@@ -1,7 +1,7 @@
 import { Controller, Delete, Param, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { BrokerError } from '../base/errors/broker-error.js';
-import { DEFAULT_TENANT, nameProblem } from '../base/names/names.js';
+import { nameProblem } from '../base/names/names.js';
 import { sendJson } from '../http/json-reply.js';
 import { bodyOf } from '../http/read-body.js';
 import { parseConfigureBody } from './configure.request.js';
@@ -13,15 +13,15 @@ export class QueuesController {
 
   @Post('configure')
   async configure(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    const configured = await this.queues.configure(DEFAULT_TENANT, parseConfigureBody(bodyOf(request)));
+    const configured = await this.queues.configure(request.tenant, parseConfigureBody(bodyOf(request)));
     sendJson(reply, 200, configured);
   }
 
   /** Always 200 with a body, also for a queue that is not there: clients delete before they create. */
   @Delete('resources/queues/:queue')
-  async delete(@Param('queue') queue: string, @Res() reply: FastifyReply): Promise<void> {
+  async delete(@Param('queue') queue: string, @Req() { tenant }: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     const problem = nameProblem('queue', queue);
     if (problem) throw new BrokerError('bad_name', problem);
-    sendJson(reply, 200, await this.queues.delete(DEFAULT_TENANT, queue));
+    sendJson(reply, 200, await this.queues.delete(tenant, queue));
   }
 }

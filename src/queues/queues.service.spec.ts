@@ -5,6 +5,7 @@ import { QueueEvents } from '../base/queue-events.js';
 import type { HotlistService } from '../hotlist/hotlist.service.js';
 import type { QueueConfigService } from '../queue-config/queue-config.service.js';
 import type { Procedure } from '../raw-sql/procedure.js';
+import type { QueueControls } from '../queue-controls/queue-controls.service.js';
 import type { RawSqlService } from '../raw-sql/raw-sql.service.js';
 import { SqlStatementError } from '../raw-sql/sql-failure.js';
 import type { WakeGateService } from '../wake-gate/wake-gate.service.js';
@@ -49,6 +50,7 @@ beforeEach(() => {
     } as unknown as HotlistService,
     { open: (...args: unknown[]) => steps.push(['open', ...args]) } as unknown as WakeGateService,
     events,
+    { refreshAfterChange: () => Promise.resolve() } as unknown as QueueControls,
   );
 });
 
@@ -74,12 +76,11 @@ describe('configure', () => {
   });
 
   it('says which option was refused, in the words of the database', async () => {
-    answer = () =>
-      Promise.reject(new SqlStatementError('QCONF', 'QCONF: option "ttl" is not supported yet', null));
+    answer = () => Promise.reject(new SqlStatementError('QCONF', 'QCONF: option "ttls" is unknown', null));
     await expect(service.configure('t', request)).rejects.toMatchObject({
       code: 'bad_option',
       status: 400,
-      message: 'option "ttl" is not supported yet',
+      message: 'option "ttls" is unknown',
     });
     expect(steps).toHaveLength(1);
   });

@@ -4,6 +4,7 @@ import { queueKey } from '../base/queue-key.js';
 import { QueueEvents } from '../base/queue-events.js';
 import { HotlistService } from '../hotlist/hotlist.service.js';
 import { QueueConfigService } from '../queue-config/queue-config.service.js';
+import { QueueControls } from '../queue-controls/queue-controls.service.js';
 import { RawSqlService } from '../raw-sql/raw-sql.service.js';
 import { SqlStatementError } from '../raw-sql/sql-failure.js';
 import { WakeGateService } from '../wake-gate/wake-gate.service.js';
@@ -33,6 +34,7 @@ export class QueuesService {
     private readonly hotlist: HotlistService,
     private readonly gates: WakeGateService,
     private readonly events: QueueEvents,
+    private readonly controls: QueueControls,
   ) {}
 
   /** @throws BrokerError `bad_option` with the database's text, which names the option */
@@ -42,7 +44,7 @@ export class QueuesService {
       .catch(asBadOption);
     const key = queueKey(tenant, queue);
     this.queueConfig.forget(tenant, queue);
-    await this.applyNow(tenant, queue, key);
+    await Promise.all([this.applyNow(tenant, queue, key), this.controls.refreshAfterChange()]);
     // A shorter window or delay may have made something visible for pops that are parked.
     this.gates.open(key);
     return configured;

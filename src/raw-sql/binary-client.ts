@@ -68,5 +68,8 @@ export class BinaryClient extends pg.Client {
         keepAlive: config.keepAlive ?? true,
       }) as unknown as pg.Connection,
     } as pg.ClientConfig);
+    // Its users listen while they have it. Between two of them a backend may be ended as well, and an error that nobody
+    // listens to ends the process (field case A17); whoever gets the connection next sees that it is dead.
+    this.on('error', () => undefined);
   }
 }

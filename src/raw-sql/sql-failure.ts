@@ -45,6 +45,41 @@ export function isPoolExhausted(error: unknown): boolean {
   return POOL_EXHAUSTED.test(driverErrorOf(error).message ?? '');
 }
 
+/** Too many connections, out of memory: the server is there and has too much to do. */
+const OVERLOAD = new Set(['53300', '53200']);
+const READ_ONLY = '25006';
+const POOL_BUSY = /timeout exceeded when trying to connect/i;
+
+/**
+ * Whether a call failed because PostgreSQL is not there: nothing listens, it is starting or stopping, the connection
+ * broke. False for everything that says "too much at once", for a primary that became a replica (its clients shall
+ * hear of it), and for a statement that was refused or took too long.
+ */
+export function isDatabaseAway(error: unknown): boolean {
+  if (!(error instanceof BrokerError)) return false;
+  if (error.code !== 'pool' && error.code !== 'database_unavailable') return false;
+  const { code, message = '' } = driverErrorOf(error.cause);
+  if (code === READ_ONLY || (code !== undefined && OVERLOAD.has(code))) return false;
+  if (error.code === 'database_unavailable') return true;
+  if (code !== undefined) return UNAVAILABLE.has(code) || code.startsWith('08') || SOCKET.test(code);
+  return !POOL_BUSY.test(message) && (POOL_EXHAUSTED.test(message) || CONNECTION_LOST.test(message));
+}
+
+/** Classes of SQLSTATE that say nothing about the data: connection, resources, operator, system. */
+const NOT_THE_DATA = /^(08|53|57|58)/;
+
+/**
+ * Whether the same data may well be stored another time. False when PostgreSQL answered that it will not have this
+ * data, and for what cannot even be sent.
+ */
+export function mayPassLater(error: BrokerError): boolean {
+  if (error instanceof SqlStatementError) {
+    const { sqlState } = error;
+    return sqlState === undefined || error.retryable || NOT_THE_DATA.test(sqlState);
+  }
+  return error.code !== 'internal' && error.status >= 429;
+}
+
 /** While running a statement. */
 export function statementFailure(error: unknown): SqlFailure {
   if (error instanceof BrokerError || error instanceof AbortedError) {

@@ -2,7 +2,6 @@ import { Controller, Get, Param, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { BrokerError } from '../base/errors/broker-error.js';
 import { textFlaw } from '../base/json/text-flaw.js';
-import { DEFAULT_TENANT } from '../base/names/names.js';
 import { sendJson } from '../http/json-reply.js';
 import { sendJsonStream } from '../http/json-stream.js';
 import { messageAddress } from '../http/message-address.js';
@@ -20,14 +19,14 @@ export class TracesController {
 
   @Post()
   async record(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    const traceId = await this.traces.record(DEFAULT_TENANT, parseTraceBody(bodyOf(request)));
+    const traceId = await this.traces.record(request.tenant, parseTraceBody(bodyOf(request)));
     sendJson(reply, 201, { success: true, traceId });
   }
 
   @Get('names')
   async names(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     const pagination = parsePage(request.url, NAMES_LIMIT);
-    sendJson(reply, 200, { ...(await this.traces.names(DEFAULT_TENANT, pagination)), pagination });
+    sendJson(reply, 200, { ...(await this.traces.names(request.tenant, pagination)), pagination });
   }
 
   @Get('by-name/:traceName')
@@ -39,8 +38,8 @@ export class TracesController {
     const pagination = parsePage(request.url, BY_NAME_LIMIT);
     const flaw = textFlaw(name);
     if (flaw) throw new BrokerError('bad_parameter', `traceName must not contain ${flaw}`);
-    const total = await this.traces.countByName(DEFAULT_TENANT, name);
-    const pieces = this.traces.byName(DEFAULT_TENANT, name, pagination);
+    const total = await this.traces.countByName(request.tenant, name);
+    const pieces = this.traces.byName(request.tenant, name, pagination);
     await sendJsonStream(reply, 200, renderTraces(pieces, namedTraceFields, { total, pagination }));
   }
 
@@ -48,9 +47,9 @@ export class TracesController {
   async ofMessage(
     @Param('partitionId') partitionId: string,
     @Param('transactionId') transactionId: string,
-    @Res() reply: FastifyReply,
+    @Req() { tenant }: FastifyRequest, @Res() reply: FastifyReply,
   ): Promise<void> {
-    const address = messageAddress(DEFAULT_TENANT, partitionId, transactionId);
+    const address = messageAddress(tenant, partitionId, transactionId);
     await sendJsonStream(reply, 200, renderTraces(this.traces.ofMessage(address), traceFields));
   }
 }

@@ -2,7 +2,6 @@ import { Controller, Inject, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { CLOCK, type Clock } from '../base/clock/clock.js';
 import { BrokerError } from '../base/errors/broker-error.js';
-import { DEFAULT_TENANT } from '../base/names/names.js';
 import { sendJson, sendJsonBytes } from '../http/json-reply.js';
 import { bodyOf } from '../http/read-body.js';
 import { mintUuid, uuidText } from '../segment/uuid-v7.js';
@@ -26,7 +25,7 @@ export class TransactionController {
     const transactionId = uuidText(mintUuid(this.clock.wallMs()));
     const body = bodyOf(request);
     const outcome = await this.transactions.run(parse(body, transactionId), {
-      tenant: DEFAULT_TENANT,
+      tenant: request.tenant,
       bodyBytes: body.length,
     });
     if (outcome.success) sendJsonBytes(reply, 200, await renderResults(transactionId, outcome.results));

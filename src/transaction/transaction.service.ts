@@ -7,6 +7,7 @@ import { LimiterService } from '../limiter/limiter.service.js';
 import type { Permit } from '../limiter/permit.js';
 import { ByteBudget } from '../push/byte-budget.js';
 import type { PushItem } from '../push/push-item.js';
+import { PushAdmission } from '../queue-controls/push-admission.js';
 import type { SqlConnection } from '../raw-sql/connection-lease.js';
 import { RawSqlService } from '../raw-sql/raw-sql.service.js';
 import { SqlStatementError } from '../raw-sql/sql-failure.js';
@@ -72,6 +73,7 @@ export class TransactionService {
     private readonly limiter: LimiterService,
     private readonly rawSql: RawSqlService,
     private readonly afterCommit: AfterCommit,
+    private readonly admission: PushAdmission,
     @Inject(CLOCK) private readonly clock: Clock,
     @Inject(environmentConfig.KEY) environment: Environment,
   ) {
@@ -80,12 +82,16 @@ export class TransactionService {
 
   /**
    * One result per operation, in order, when all is committed; else the reason why nothing was.
-   * @throws BrokerError when it is not known to be wrong: no connection, no permit, a failed or lost statement
+   * @throws BrokerError when it is not known to be wrong: no connection, no permit, a failed or lost statement;
+   *   and `queue_paused` or `too_many_messages` when a queue it pushes to takes nothing now
    */
   async run(request: TransactionRequest, origin: TransactionOrigin): Promise<TransactionOutcome> {
     const { operations } = request;
     if (operations.length === 0) return { success: true, results: [] };
     using _held = this.budget.take(origin.bodyBytes + operations.length * OPERATION_BYTES);
+    using _room = this.admission.isOpen
+      ? null
+      : await this.admission.admit(origin.tenant, pushesByQueue(operations));
     try {
       const results = await this.execute(request, origin.tenant);
       this.counters.committed += 1;
@@ -158,6 +164,12 @@ async function hashesOf(acks: readonly AckGroup[]): Promise<Buffer[]> {
   const hashes: Buffer[] = [];
   for (const group of acks) hashes.push(await group.hashes());
   return hashes;
+}
+
+function pushesByQueue(operations: readonly Operation[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const { queue } of itemsOf(operations)) counts.set(queue, (counts.get(queue) ?? 0) + 1);
+  return counts;
 }
 
 function itemsOf(operations: readonly Operation[]): PushItem[] {

@@ -10,7 +10,7 @@ import {
 import { candidatePaths, SOON } from '../support/candidate-paths.js';
 import { ageSegments, consumerRow, dropBelow, numbered, partitionRow, run } from '../support/make.js';
 import { THIS_PARTITION } from '../support/rows.js';
-import { PopMaintenance } from '../../src/pop/pop.maintenance.js';
+import { PopMaintenance } from '../../src/base/maintenance/maintenance-switch.js';
 import { RawSqlService } from '../../src/raw-sql/raw-sql.service.js';
 
 describe.each(candidatePaths)('what a pop does not see yet, %s', (_, settings) => {

@@ -24,7 +24,7 @@ import {
   startEmbeddedPostgres,
   type EmbeddedPostgres,
 } from '../../src/embedded-postgres/embedded-postgres.js';
-import { isAlive, processAt } from '../../src/embedded-postgres/process-identity.js';
+import { isAlive, processAt } from '../../src/base/process-lock/process-identity.js';
 import { firstClosedDirectory } from '../../src/embedded-postgres/traversal.js';
 import { waitFor } from '../support/wait-for.js';
 

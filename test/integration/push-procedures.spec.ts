@@ -2,7 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { databaseFrom } from '../../src/boot/database-from.js';
 import { parseEnvironment } from '../../src/base/config/environment.js';
 import { partitionTarget, type PartitionTarget } from '../../src/push/partition-target.js';
-import { logOriginalsV1, logPushMultiV1, type PushVerdict } from '../../src/push/push.procedures.js';
+import { NO_PROMISE } from '../../src/push/dedup/dedup-promise.js';
+import { logOriginalsV1, logPushMultiV2, type PushVerdict } from '../../src/push/push.procedures.js';
 import { RawSqlService } from '../../src/raw-sql/raw-sql.service.js';
 import { decodeSegment } from '../../src/segment/segment.js';
 import { hashTransactionIds } from '../../src/segment/transaction-hash.js';
@@ -27,12 +28,12 @@ const MAX_BYTES = 1_000_000;
 
 function push(segments: [PartitionTarget, string[], number?][]): Promise<PushVerdict[]> {
   return sql.callOne(
-    logPushMultiV1,
+    logPushMultiV2,
     segments.map(([target, texts, verified = -1]) => ({
       target,
       count: texts.length,
       hashes: hashTransactionIds(texts),
-      verified,
+      promise: { ...NO_PROMISE, verified },
       blob: blobOf(texts),
     })),
   );
@@ -47,7 +48,7 @@ async function originals(partitions: [PartitionTarget, number[]][], bytesMax = M
   return found.map(({ index, base, end }) => `${index} ${base}-${end}`);
 }
 
-describe('log_push_multi_v1 as the broker calls it', () => {
+describe('log_push_multi_v2 as the broker calls it', () => {
   const names = ['p', '', 'ü \u001f "x"\\{,}', '😀'];
 
   it('stores several segments of any names and tenants, verdicts in input order', async () => {

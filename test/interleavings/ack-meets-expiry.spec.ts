@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import {
   ackAtCall,
@@ -21,6 +21,8 @@ import {
 } from '../support/make.js';
 import { openSessions } from '../support/sessions.js';
 import { waitFor } from '../support/wait-for.js';
+
+jest.setTimeout(30_000);
 
 let db: TestDatabase;
 

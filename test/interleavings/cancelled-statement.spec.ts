@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import {
   claimTexts,
@@ -14,6 +14,8 @@ import {
   type Call,
 } from '../support/make.js';
 import { openSessions, type TestSession } from '../support/sessions.js';
+
+jest.setTimeout(30_000);
 
 /** Hazard Z31, the database's part: a statement that is cancelled has done nothing and holds nothing. */
 let db: TestDatabase;

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import {
   countRows,
@@ -13,6 +13,8 @@ import {
 } from '../support/make.js';
 import { openSessions } from '../support/sessions.js';
 import { storm } from '../support/storm.js';
+
+jest.setTimeout(30_000);
 
 let db: TestDatabase;
 
@@ -80,5 +82,5 @@ describe('two configures of one queue at once', () => {
     expect(failures).toEqual([]);
     await makeQueue(db, 'flicker');
     expect(await countRows(db, 'queues', `name = 'flicker'`)).toBe(1);
-  }, 20_000);
+  });
 });

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { makeLetter, moveCall } from '../support/letters.js';
 import {
@@ -13,6 +13,8 @@ import {
   type Call,
 } from '../support/make.js';
 import { openSessions, type TestSession } from '../support/sessions.js';
+
+jest.setTimeout(30_000);
 
 let db: TestDatabase;
 let s1: TestSession;

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import {
   ackAtCall,
@@ -15,6 +15,8 @@ import {
 } from '../support/make.js';
 import { openSessions } from '../support/sessions.js';
 import { storm } from '../support/storm.js';
+
+jest.setTimeout(30_000);
 
 /** Deleting a queue while it is used: nothing of it stays behind (I9, I44, Z27), and nothing fails unasked. */
 let db: TestDatabase;
@@ -126,5 +128,5 @@ describe('a delete of a queue', () => {
     for (const table of ['log_segments', 'log_consumers']) {
       expect(await countRows(db, table, 'partition_id not in (select id from queen.log_partitions)')).toBe(0);
     }
-  }, 20_000);
+  });
 });

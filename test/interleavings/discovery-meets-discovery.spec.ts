@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import {
   countRows,
@@ -13,6 +13,8 @@ import {
 } from '../support/make.js';
 import { openSessions } from '../support/sessions.js';
 import { deadlocks, storm } from '../support/storm.js';
+
+jest.setTimeout(30_000);
 
 let db: TestDatabase;
 
@@ -40,7 +42,7 @@ describe('two discovery pops whose filters overlap (Z22)', () => {
     expect(failures).toEqual([]);
     expect(await deadlocks(db)).toBe(before);
     expect(await countRows(db, 'consumer_groups_metadata')).toBe(30 * 20);
-  }, 20_000);
+  });
 
   it('meet on the first marker: the second waits there, holding nothing the first still needs', async () => {
     const { s1, s2 } = await openSessions(db, ['s1', 's2']);

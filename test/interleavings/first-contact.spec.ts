@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import {
   consumerRow,
@@ -20,6 +20,8 @@ import {
 } from '../support/make.js';
 import { openSessions } from '../support/sessions.js';
 import { deadlocks, storm } from '../support/storm.js';
+
+jest.setTimeout(30_000);
 
 let db: TestDatabase;
 
@@ -64,7 +66,7 @@ describe('the first pop of a group on a fresh queue', () => {
     }
     expect([...delivered].sort()).toEqual([...names].sort());
     expect(await deadlocks(db)).toBe(0);
-  }, 20_000);
+  });
 
   it('is waited for once by the others, who then find everything seeded', async () => {
     await pushTo('fan-in', 3);
@@ -216,5 +218,5 @@ describe('a cursor that is being created', () => {
         'consumer_group = $1 and committed = 0 and partition_id in (select id from queen.log_partitions where queue_id = $2)';
       expect(await countRows(db, 'log_consumers', where, [group, queueId])).toBe(60);
     }
-  }, 20_000);
+  });
 });

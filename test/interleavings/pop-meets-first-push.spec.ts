@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import {
   consumerRow,
@@ -14,6 +14,8 @@ import {
   type Call,
 } from '../support/make.js';
 import { openSessions } from '../support/sessions.js';
+
+jest.setTimeout(30_000);
 
 /** Hazard Z9: a batch was leased in which no message carried the partition's id. */
 let db: TestDatabase;
@@ -83,5 +85,5 @@ describe('a pop that began before the push which created its partition was commi
       await push;
     }
     expect(raced).toBeGreaterThan(0);
-  }, 20_000);
+  });
 });

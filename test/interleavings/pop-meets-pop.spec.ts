@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import {
   claimTexts,
@@ -21,6 +21,8 @@ import {
 } from '../support/make.js';
 import { openSessions } from '../support/sessions.js';
 import { deadlocks, storm } from '../support/storm.js';
+
+jest.setTimeout(30_000);
 
 let db: TestDatabase;
 
@@ -145,7 +147,7 @@ describe('many pops at once', () => {
     // Releasing a batch may wait for a pop that has just looked at the row; a pop waits for nobody.
     expect(lockWaits.filter(({ session }) => session >= releasers)).toEqual([]);
     expect(await deadlocks(db)).toBe(0);
-  }, 20_000);
+  });
 
   it('spread over the partitions: nearly all get something on the first try (Z4)', async () => {
     await pushTo('spread', 200, 1);
@@ -157,7 +159,7 @@ describe('many pops at once', () => {
     });
     expect(failures).toEqual([]);
     expect(served).toBeGreaterThanOrEqual(45);
-  }, 20_000);
+  });
 
   it('over one queue deliver each message exactly once (I17)', async () => {
     await pushTo('once', 20, 30);
@@ -178,7 +180,7 @@ describe('many pops at once', () => {
     }
     expect(new Set(delivered).size).toBe(delivered.length);
     expect(delivered).toHaveLength(600);
-  }, 20_000);
+  });
 
   it('of one partition get disjoint parts of it', async () => {
     await pushMessages(db, 'one partition', 'p', numbered('m', 200));
@@ -189,5 +191,5 @@ describe('many pops at once', () => {
     expect(failures).toEqual([]);
     parts.push(...(await claimTexts(db, 'one partition', 'p', { budget: 200, autoAck: true })));
     expect([...parts].sort()).toEqual(numbered('m', 200).sort());
-  }, 20_000);
+  });
 });

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import {
   consumerRow,
@@ -13,6 +13,8 @@ import {
   scalar,
 } from '../support/make.js';
 import { openSessions } from '../support/sessions.js';
+
+jest.setTimeout(30_000);
 
 /** Hazard Z7: a partition that retention emptied must stop looking pending, and no message may be lost over it. */
 let db: TestDatabase;
@@ -65,6 +67,21 @@ describe('the seal of a cursor on an emptied partition', () => {
     const delivered = popped(await pop.result()).texts;
     delivered.push(...(await popSpecific(db, 'raced', 'p', { autoAck: true })).texts);
     expect(delivered).toEqual(['new']);
+  });
+
+  it('does not cover a push that came between the last look and the seal', async () => {
+    await emptied('last look');
+    const { s1, s2, s3 } = await openSessions(db, ['s1', 's2', 's3']);
+    // Stops the pop at its first write: locking rows is still allowed, changing them is not.
+    await s3.begin();
+    await s3.run('lock table queen.log_consumers in share mode');
+    const pop = s1.start(...popSpecificCall('last look', 'p', { autoAck: true }));
+    expect(await pop.isBlocked(s3)).toBe(true);
+    await pushMessages(s2, 'last look', 'p', ['new']);
+    await s3.rollback();
+    expect(await pop.result()).toEqual([]);
+    expect((await consumerRow(db, 'last look', 'p'))?.committed).toBe(9);
+    expect((await popSpecific(db, 'last look', 'p', { autoAck: true })).texts).toEqual(['new']);
   });
 
   it('does not cover a push that is still under way', async () => {

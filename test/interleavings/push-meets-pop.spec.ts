@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import {
   ackAtCall,
@@ -17,6 +17,8 @@ import {
 } from '../support/make.js';
 import { openSessions } from '../support/sessions.js';
 import { deadlocks, storm } from '../support/storm.js';
+
+jest.setTimeout(30_000);
 
 let db: TestDatabase;
 
@@ -121,5 +123,5 @@ describe('pushes, pops of every kind and acks all at once', () => {
     }
     expect(pushed.length).toBeGreaterThan(100);
     expect([...delivered].sort()).toEqual([...pushed].sort());
-  }, 20_000);
+  });
 });

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import {
   countRows,
@@ -11,6 +11,8 @@ import {
 import { expectSoundLog } from '../support/sound-log.js';
 import { openSessions } from '../support/sessions.js';
 import { storm } from '../support/storm.js';
+
+jest.setTimeout(30_000);
 
 let db: TestDatabase;
 
@@ -93,7 +95,7 @@ describe('pushes to one partition', () => {
     expect(failures).toEqual([]);
     for (const pair of Object.values(verdicts)) expect(pair.sort()).toEqual(['duplicate', 'queued']);
     expect((await partitionRow(db, 'rounds', 'p'))?.lastOffset).toBe(199);
-  }, 20_000);
+  });
 
   it('of which one creates queue and partition let the others wait and then use them', async () => {
     const { s1, s2 } = await openSessions(db, ['s1', 's2']);

@@ -1,8 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { ackMultiCall, makePartitions, makeQueue, numbered, renewCall, run } from '../support/make.js';
 import { openSessions } from '../support/sessions.js';
 import { deadlocks, storm } from '../support/storm.js';
+
+jest.setTimeout(30_000);
 
 let db: TestDatabase;
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import {
   ackAtCall,
@@ -17,6 +17,8 @@ import {
 } from '../support/make.js';
 import { openSessions } from '../support/sessions.js';
 import { deadlocks, storm } from '../support/storm.js';
+
+jest.setTimeout(30_000);
 
 /** A seek takes the cursors of a queue while pops claim them and create the missing ones (Z33, Z41). */
 let db: TestDatabase;
@@ -111,7 +113,7 @@ describe('a seek under way', () => {
     );
     expect(failures).toEqual([]);
     expect(await deadlocks(db)).toBe(before);
-  }, 20_000);
+  });
 });
 
 describe('a seek to the past', () => {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import {
   ackMultiCall,
@@ -19,6 +19,8 @@ import {
 import { openSessions } from '../support/sessions.js';
 import { deadlocks, storm } from '../support/storm.js';
 import { transactionCall } from '../support/transaction-calls.js';
+
+jest.setTimeout(30_000);
 
 /** A transaction holds partitions first and cursors second, like everybody else. */
 let db: TestDatabase;
@@ -165,4 +167,4 @@ it('in any order, among pushes, pops and acks of the same partitions, nothing de
   });
   expect(failures).toEqual([]);
   expect(await deadlocks(db)).toBe(before);
-}, 30_000);
+});

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import {
   ageLastWrite,
@@ -12,6 +12,8 @@ import {
   run,
 } from '../support/make.js';
 import { openSessions } from '../support/sessions.js';
+
+jest.setTimeout(30_000);
 
 let db: TestDatabase;
 

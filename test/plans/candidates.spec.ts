@@ -1,7 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { inTurn, makePartitions, makeQueue, numbered, type Call } from '../support/make.js';
 import { PlanningSession, scansOf, type Plan } from '../support/plans.js';
+
+jest.setTimeout(30_000);
 
 let db: TestDatabase;
 /** Opened, and set in its plans, while the tables were empty. */
@@ -38,7 +40,7 @@ beforeAll(async () => {
       [queueId],
     );
   }
-}, 30_000);
+});
 
 afterAll(() => db.drop());
 

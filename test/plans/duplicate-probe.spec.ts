@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import {
   ackByHashCall,
@@ -13,7 +13,9 @@ import {
   renewCall,
   run,
 } from '../support/make.js';
-import { PlanningSession, scansOf } from '../support/plans.js';
+import { PlanningSession, scansOf, type Plan } from '../support/plans.js';
+
+jest.setTimeout(30_000);
 
 let db: TestDatabase;
 /** Opened, and set in its plans, while the tables were empty. */
@@ -21,6 +23,13 @@ let early: PlanningSession;
 
 const PROBE = /jsonb_agg\(jsonb_build_object\('i'/;
 const BY_KEY = 'Index Scan using log_txns_pkey on log_txns';
+
+/** Hash rows that the plan has looked at, by their primary key and in no other way. */
+function rowsRead(plan: Plan): number {
+  const scans = plan.nodes.filter(({ shape }) => shape.endsWith(' on log_txns'));
+  expect(scans.map(({ shape }) => shape)).toEqual([BY_KEY]);
+  return scans[0].rows + scans[0].rowsRemoved;
+}
 
 beforeAll(async () => {
   db = await createTestDatabase();
@@ -30,22 +39,21 @@ beforeAll(async () => {
   await makeQueue(db, 'log', { dedupWindowSeconds: 0 });
   for (let k = 0; k < 3; k++) await pushBacklog(db, 'log', 'p', 1000);
   await makeQueue(db, 'log', { dedupWindowSeconds: 100 });
-}, 30_000);
+});
 
 afterAll(() => db.drop());
 
 describe('the duplicate probe of a push', () => {
   it('reads the hash rows above what the caller has verified, and no others', async () => {
     const probe = await early.planOf(pushOneCall('log', 'p', ['new 1'], { verified: 2989 }), PROBE);
-    const rows = probe.nodes.find(({ shape }) => shape === BY_KEY)!;
-    expect([rows.rows, rows.rowsRemoved]).toEqual([10, 0]);
+    expect(rowsRead(probe)).toBe(10);
   });
 
   it('reads the hash rows inside the window, and finds where it begins in a few steps', async () => {
     await ageSegments(db, 'log', 'p', 1000, { to: 2799 });
     const plans = await early.plansOf(pushOneCall('log', 'p', ['new 2']));
     const probe = plans.find(({ query }) => PROBE.test(query))!;
-    expect(probe.nodes.find(({ shape }) => shape === BY_KEY)!.rows).toBe(201);
+    expect(rowsRead(probe)).toBe(201);
     const steps = plans.filter(({ query }) => query.includes('from queen.log_txns t') && !PROBE.test(query));
     expect(steps.length).toBeLessThanOrEqual(14);
     for (const step of steps) {
@@ -57,7 +65,7 @@ describe('the duplicate probe of a push', () => {
   it('carries hashes, not the rows they stand in: a large push onto a large window stays in memory', async () => {
     for (let k = 0; k < 9; k++) await pushMessages(db, 'large', 'p', numbered('m', 1000, 1000 * k));
     const probe = await early.planOf(pushOneCall('large', 'p', numbered('m', 1000, 9000)), PROBE);
-    expect(probe.nodes.find(({ shape }) => shape === BY_KEY)!.rows).toBe(9);
+    expect(rowsRead(probe)).toBe(9);
     expect(probe.tempWritten).toBe(0);
   });
 
@@ -77,8 +85,7 @@ describe('an ack by transaction id', () => {
     const plans = await early.plansOf(ackByHashCall(pid, numbered('m', 5), null));
     const lookups = plans.filter(({ query }) => query.includes('queen.log_unnest_hashes(t.hashes)'));
     expect(lookups).toHaveLength(1);
-    const rows = lookups[0].nodes.find(({ shape }) => shape === BY_KEY)!;
-    expect([rows.rows, rows.rowsRemoved]).toEqual([5, 0]);
+    expect(rowsRead(lookups[0])).toBe(5);
   });
 });
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import {
   ageSegments,
@@ -12,6 +12,8 @@ import {
   type PopOptions,
 } from '../support/make.js';
 import { PlanningSession, scansOf } from '../support/plans.js';
+
+jest.setTimeout(30_000);
 
 let db: TestDatabase;
 /** Opened, and set in its plans, while the tables were empty. */
@@ -31,7 +33,7 @@ beforeAll(async () => {
   await makeQueue(db, 'log', { dedupWindowSeconds: 0 });
   await pushBacklog(db, 'log', 'shallow', 10);
   for (let k = 0; k < 5; k++) await pushBacklog(db, 'log', 'deep', 1000);
-}, 30_000);
+});
 
 afterAll(() => db.drop());
 

@@ -1,5 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
+
+jest.setTimeout(30_000);
 
 let db: TestDatabase;
 
@@ -20,12 +22,22 @@ async function parametersOf(table: string, toast = false): Promise<Record<string
   );
 }
 
+/** The columns an index depends on: its keys, and what its expressions and its condition name. */
 async function indexesOf(table: string): Promise<string[]> {
   const { rows } = await db.query<{ columns: string }>(
-    `select array_to_string(array(
-       select a.attname from unnest(i.indkey) with ordinality k(attnum, ord)
-       join pg_attribute a on a.attrelid = i.indrelid and a.attnum = k.attnum order by k.ord), ', ') as columns
-     from pg_index i where i.indrelid = $1::regclass order by 1`,
+    `select string_agg(distinct a.attname, ', ' order by a.attname) as columns
+     from pg_index i
+     join pg_depend d on d.classid = 'pg_class'::regclass and d.objid = i.indexrelid
+       and d.refclassid = 'pg_class'::regclass and d.refobjid = i.indrelid and d.refobjsubid > 0
+     join pg_attribute a on a.attrelid = i.indrelid and a.attnum = d.refobjsubid
+     where i.indrelid = $1::regclass and not i.indisunique group by i.indexrelid
+     union all
+     select string_agg(a.attname, ', ' order by k.ord)
+     from pg_index i
+     cross join unnest(i.indkey) with ordinality k(attnum, ord)
+     join pg_attribute a on a.attrelid = i.indrelid and a.attnum = k.attnum
+     where i.indrelid = $1::regclass and i.indisunique group by i.indexrelid
+     order by 1`,
     [`queen.${table}`],
   );
   return rows.map(({ columns }) => columns);
@@ -48,8 +60,10 @@ describe('the two tables that every push, pop and ack updates', () => {
     },
   );
 
-  it('index nothing that an update of theirs changes, but for the write time', async () => {
-    expect(await indexesOf('log_partitions')).toEqual(['id', 'queue_id, last_write_at', 'queue_id, name']);
+  it('index nothing that a push, a pop or an ack changes, but for the write time', async () => {
+    const indexed = (await indexesOf('log_partitions')).flatMap((columns) => columns.split(', '));
+    expect(indexed).toContain('last_write_at');
+    for (const hot of ['last_offset', 'log_start', 'txns_start']) expect(indexed).not.toContain(hot);
     expect(await indexesOf('log_consumers')).toEqual(['partition_id, consumer_group']);
   });
 });

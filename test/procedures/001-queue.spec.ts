@@ -51,6 +51,7 @@ const defaults = {
   encryptionEnabled: false,
   minPopWaitTime: 0,
   dedupWindowSeconds: 3600,
+  maxDeliveries: 0,
 };
 
 const chosen = {
@@ -67,6 +68,11 @@ const chosen = {
   encryptionEnabled: true,
   minPopWaitTime: 7,
   dedupWindowSeconds: 0,
+  priority: -8,
+  retryDelay: 9,
+  ttl: 10,
+  maxSize: 11,
+  maxDeliveries: 12,
 };
 
 describe('configuring a queue', () => {
@@ -140,17 +146,18 @@ describe('configuring a queue', () => {
     expect((await configure('clamped', { [name]: given })).options[name]).toBe(stored);
   });
 
-  it.each([
-    ['priority', 1],
-    ['retryDelay', 1000],
-    ['ttl', 3600],
-    ['maxSize', 10],
-  ])('refuses %s %d, which nothing would act on, and takes 0', async (name, value) => {
-    await expect(configure('inert', { [name]: value })).rejects.toMatchObject({
+  it.each(['retryDelay', 'ttl', 'maxSize', 'maxDeliveries'])('refuses a negative %s', async (name) => {
+    await expect(configure('positive', { [name]: -1 })).rejects.toMatchObject({
       code: 'QCONF',
-      message: `QCONF: option "${name}" is not supported yet: leave it out or set it to 0`,
+      message: `QCONF: option "${name}" must be a whole number between 0 and 2147483647`,
     });
-    expect((await configure('inert', { [name]: 0 })).configured).toBe(true);
+  });
+
+  it('leaves a pause as it is, also with mode "replace"', async () => {
+    await configure('resting');
+    await scalar(db, ['select queen.set_queue_pause_v1($1, true, true)', ['resting']]);
+    await configure('resting', { mode: 'replace' });
+    expect(await countRows(db, 'queues', `name = 'resting' and pops_paused and pushes_paused`)).toBe(1);
   });
 
   it.each<[string, unknown, string]>([

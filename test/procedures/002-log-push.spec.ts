@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { hashTransactionId, hashTransactionIds } from '../../src/segment/transaction-hash.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import {
@@ -24,6 +24,8 @@ import {
   type PushOneOptions,
   type Pushed,
 } from '../support/make.js';
+
+jest.setTimeout(30_000);
 
 let db: TestDatabase;
 

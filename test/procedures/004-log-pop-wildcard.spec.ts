@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import {
   ageLastWrite,
@@ -18,6 +18,8 @@ import {
   QUEUE_MODE,
   run,
 } from '../support/make.js';
+
+jest.setTimeout(30_000);
 
 let db: TestDatabase;
 
@@ -105,6 +107,15 @@ describe('a pop across a queue', () => {
     );
     await popWildcard(db, queue, { group, maxPartitions });
     expect(await countRows(db, 'log_consumers', 'consumer_group = $1', [group])).toBe(candidates);
+  });
+
+  it('asks for partitions in random order, so that consumers do not crowd on the first ones (Z4)', async () => {
+    await pushThreesTo('random', 100);
+    const firsts = await inTurn(numbered('g', 20), async (group) => {
+      const { batches } = await popWildcard(db, 'random', { group, budget: 1 });
+      return batches[0].partition;
+    });
+    expect(new Set(firsts).size).toBeGreaterThan(8);
   });
 
   it('skips leased partitions and serves the others', async () => {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import {
   ackByHashCall,
@@ -15,6 +15,8 @@ import {
   scalar,
   type AckOptions,
 } from '../support/make.js';
+
+jest.setTimeout(30_000);
 
 let db: TestDatabase;
 

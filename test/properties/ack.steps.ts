@@ -1,53 +1,10 @@
 import { expect } from '@jest/globals';
 import fc from 'fast-check';
-import {
-  ackAtCall,
-  ackByHashCall,
-  ackMultiCall,
-  dlqHeadCall,
-  renewCall,
-  scalar,
-  TENANT,
-} from '../support/make.js';
+import { ackAtCall, ackByHashCall, ackMultiCall, scalar } from '../support/make.js';
 import type { Cursor, Model, ModelPartition } from './broker.model.js';
-import { group, target } from './choices.js';
-import { ackAt, ackByHash, putAside, renew, type AckItem } from './model.ack.js';
-import { microsOf } from './push.steps.js';
-import type { Snapshot } from './snapshot.js';
-import { expectUntouched, idOf, named, Step, TENANTS, type Real, type Target } from './step.js';
-
-/** Who acks: the holder of the lease, nobody in particular, an earlier holder, or one who never was. */
-type Worker = 'holder' | 'none' | 'earlier' | 'stranger';
-
-/** The cursor of a group on a partition, or while there are leases the n-th of the leased ones. */
-interface Who extends Target {
-  group: string;
-  worker: Worker;
-  lease: number | null;
-}
-
-const tellWho = (who: Who) =>
-  `${who.lease === null ? '' : `lease ${who.lease} or `}${named(who)} of ${who.group} by ${who.worker}`;
-
-function workerOf(model: Model, cursor: Cursor | undefined, worker: Worker): string {
-  if (worker === 'none') return '';
-  if (worker === 'stranger') return 'nobody';
-  if (worker === 'holder') return cursor?.worker ?? '';
-  return model.workers.filter((name) => name !== cursor?.worker).at(-1) ?? 'nobody';
-}
-
-function found(model: Model, who: Who) {
-  const lease = who.lease === null ? undefined : model.lease(who.lease);
-  const partition = lease?.partition ?? model.partition(who.queue, who.partition);
-  const groupName = lease?.group ?? who.group;
-  const cursor = partition?.cursors.get(groupName);
-  return {
-    ...{ partition, cursor, group: groupName, id: idOf(model, partition) },
-    worker: workerOf(model, cursor, who.worker),
-    queue: partition?.queue ?? who.queue,
-    name: partition?.name ?? who.partition,
-  };
-}
+import { ackAt, ackByHash, type AckItem } from './model.ack.js';
+import { Step, type Real, type Target } from './step.js';
+import { found, tellWho, textAt, Verdict, who, type Who } from './who.js';
 
 /** A message: the n-th of the leased batch, or one by its distance from the cursor, or one that never was. */
 type MessageChoice = { inBatch: number } | { ahead: number } | 'unknown';
@@ -64,35 +21,8 @@ function textOf(
   return textAt(partition, (cursor?.committed ?? -1) + 1 + (message.inBatch % size));
 }
 
-function textAt(partition: ModelPartition | undefined, offset: number): string {
-  return partition?.log.flatMap(({ texts }) => texts)[offset] ?? 'beyond the end';
-}
-
 const tellMessage = (message: MessageChoice) =>
   message === 'unknown' ? message : 'ahead' in message ? `+${message.ahead}` : `#${message.inBatch}`;
-
-/** Acks and hand-overs change all or nothing. */
-abstract class Verdict extends Step {
-  private refused = false;
-
-  constructor(protected readonly who: Who) {
-    super();
-  }
-
-  /** One cursor that is not there tells as much as a hundred; strangers ask for it now and then. */
-  override check(model: Readonly<Model>): boolean {
-    return this.who.worker === 'stranger' || found(model as Model, this.who).cursor !== undefined;
-  }
-
-  protected expectResult(actual: Record<string, unknown>, expected: Record<string, unknown>): void {
-    expect(actual).toEqual(expected);
-    this.refused = expected.ok === false;
-  }
-
-  protected override look(before: Snapshot, after: Snapshot): void {
-    if (this.refused) expectUntouched(before, after); // I34
-  }
-}
 
 class AckByHash extends Verdict {
   constructor(
@@ -208,86 +138,6 @@ class AckMany extends Step {
   }
 }
 
-class PutAside extends Verdict {
-  constructor(
-    who: Who,
-    private readonly ahead: number,
-  ) {
-    super(who);
-  }
-
-  /** A broker puts aside what it read in the log, never what is not there yet. */
-  override check(model: Readonly<Model>): boolean {
-    const { partition, cursor } = found(model as Model, this.who);
-    const exists = !partition || !cursor || cursor.committed + this.ahead <= partition.lastOffset;
-    return exists && super.check(model);
-  }
-
-  protected async act(model: Model, real: Real): Promise<void> {
-    const { partition, cursor, group: groupName, id, worker } = found(model, this.who);
-    const offset = (cursor?.committed ?? -1) + this.ahead;
-    const text = textAt(partition, offset);
-    const letter = { group: groupName, worker, text, payload: '{"a":"\\u0000"}', error: 'boom' };
-    const call = dlqHeadCall(id, offset, letter);
-    const { id: letterId, ...actual } = await scalar<Record<string, unknown>>(real.session, call);
-    this.expectResult(actual, putAside(model, partition, { ...letter, offset }));
-    expect(typeof letterId).toBe(actual.ok ? 'string' : 'undefined');
-  }
-
-  toString(): string {
-    return `put aside ${tellWho(this.who)} at cursor + ${this.ahead}`;
-  }
-}
-
-class Renew extends Step {
-  constructor(
-    private readonly who: Who,
-    private readonly seconds: number | null,
-    private readonly named: boolean,
-    private readonly tenant: string | null,
-  ) {
-    super();
-  }
-
-  override check(model: Readonly<Model>): boolean {
-    return (model as Model).workers.length > 0;
-  }
-
-  private answered: { renewed: number; expiresAt: string | null } = { renewed: 0, expiresAt: null };
-  private renewed: Cursor[] = [];
-
-  protected async act(model: Model, real: Real): Promise<void> {
-    const { id, worker } = found(model, this.who);
-    const ids = this.named ? [id] : null;
-    this.answered = await scalar(real.session, renewCall(worker, this.seconds, ids, this.tenant));
-    this.renewed = worker === '' ? [] : renew(model, worker, this.seconds, ids, this.tenant);
-    expect(this.answered.renewed).toBe(this.renewed.length);
-  }
-
-  protected override look(): void {
-    // I33 is in the model: a renewed lease ends no earlier than before. I45: the text names the earliest of them.
-    const ends = this.renewed.map(({ expiresAt }) => Number(expiresAt));
-    const { expiresAt } = this.answered;
-    expect(expiresAt === null ? null : microsOf(expiresAt)).toBe(
-      ends.length === 0 ? null : Math.min(...ends),
-    );
-  }
-
-  toString(): string {
-    const which = this.named ? 'only there' : 'everywhere';
-    const whose = this.tenant === null ? 'any tenant' : `tenant ${TENANTS.indexOf(this.tenant) + 1}`;
-    return `renew the leases of ${this.who.worker} at ${tellWho(this.who)} by ${this.seconds} s, ${which}, ${whose}`;
-  }
-}
-
-const worker = fc.oneof(
-  { weight: 8, arbitrary: fc.constant<Worker>('holder') },
-  { weight: 2, arbitrary: fc.constantFrom<Worker>('none', 'none', 'earlier', 'stranger') },
-);
-const who: fc.Arbitrary<Who> = fc
-  .record({ at: target, group, worker, lease: fc.option(fc.nat(7), { freq: 6 }) })
-  .map(({ at, ...rest }) => ({ ...at, ...rest }));
-
 const status = fc.oneof(
   { weight: 5, arbitrary: fc.constant('completed') },
   { weight: 5, arbitrary: fc.constantFrom('failed', 'failed', 'failed', 'retry', 'dlq') },
@@ -306,6 +156,11 @@ export const ackSome = fc
   .tuple(who, fc.array(item, { maxLength: 4 }), fc.integer({ min: 0, max: 9 }))
   .map(([by, items, dice]) => new AckByHash(by, items, dice > 0));
 
+/** The first message of a batch fails, again and again: what a retry budget is spent on. */
+export const failHead = who.map(
+  (by) => new AckByHash({ ...by, worker: 'holder' }, [{ message: { inBatch: 0 }, status: 'failed' }], true),
+);
+
 const position: fc.Arbitrary<Position> = fc.oneof(
   { weight: 3, arbitrary: fc.record({ fromEnd: fc.constantFrom(0, 0, 0, -1, 1) }) },
   { weight: 2, arbitrary: fc.record({ ahead: fc.integer({ min: -2, max: 4 }) }) },
@@ -319,19 +174,6 @@ export const ackUpTo = fc
 export const ackTogether = fc
   .array(fc.record({ who, position }), { minLength: 1, maxLength: 5 })
   .map((moves) => new AckMany(moves));
-
-export const deadLetter = fc
-  .tuple(who, fc.integer({ min: 0, max: 4 }))
-  .map(([by, ahead]) => new PutAside(by, ahead));
-
-export const renewal = fc
-  .tuple(
-    who,
-    fc.constantFrom(null, -1, 50, 150, 1050),
-    fc.boolean(),
-    fc.constantFrom(null, null, TENANT, TENANTS[1]),
-  )
-  .map(([by, seconds, here, owner]) => new Renew(by, seconds, here, owner));
 
 /** Completes whatever is leased, for draining. */
 export function ackAll(at: Target, groupName: string): Step {

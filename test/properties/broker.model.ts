@@ -128,6 +128,16 @@ export class Model {
     return [...this.queues.values()].flatMap((queue) => [...queue.partitions.values()]);
   }
 
+  /** The queues that a discovery names; an empty text names all. */
+  matching(tenant: string, namespace: string, task: string): ModelQueue[] {
+    return [...this.queues.values()].filter(
+      (queue) =>
+        queue.tenant === tenant &&
+        (namespace === '' || queue.settings.namespace === namespace) &&
+        (task === '' || queue.settings.task === task),
+    );
+  }
+
   /** The cursors with a lease, live or run out. */
   held(): Held[] {
     return this.partitions()

@@ -1,12 +1,14 @@
 import { afterAll, beforeAll, describe, it } from '@jest/globals';
 import fc from 'fast-check';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
-import { ackSome, ackTogether, ackUpTo, deadLetter, renewal } from './ack.steps.js';
+import { ackSome, ackTogether, ackUpTo, failHead } from './ack.steps.js';
 import { Model } from './broker.model.js';
 import { drain } from './drain.js';
-import { popDiscovered, popNames, popPartition, popQueue } from './pop.steps.js';
+import { deadLetter, renewal } from './lease.steps.js';
+import { popNames, popPartition } from './pop.steps.js';
 import { askDiscoverable, askPending, reseed, segmentAt } from './probe.steps.js';
 import { pushInVain, pushMany, pushOne } from './push.steps.js';
+import { popDiscovered, popQueue } from './scan.steps.js';
 import { clearLog, takeSnapshot } from './snapshot.js';
 import type { Real, Step } from './step.js';
 import {
@@ -27,9 +29,10 @@ import {
  *   invariants.ts     I1 to I6, I8, I9, I11 to I15 (never falls), I42: on the rows alone, after every step
  *   settle.ts         every row of every table equals the model's: I9, I15 (exact), I35, I36, I43's columns, I44
  *   push.steps.ts     I7, I27, I28, I29; I45 for createdAt
- *   pop.steps.ts      I10, I16, I19 to I26, I30, I31, I32 (what a pop gives is what the model gives)
+ *   pop.expect.ts     I10, I16, I19 to I26, I30, I31, I32 (what a pop gives is what the model gives)
  *   probe.steps.ts    I10, I40
- *   ack.steps.ts      I33, I34; I45 for expiresAt
+ *   who.ts            I34
+ *   lease.steps.ts    I33; I45 for expiresAt
  *   drain.ts          I17, I18: at the end of a run
  *   concurrent.property.spec.ts  I1 to I8, I11 to I14, I16, I17, I19, I28, I43 with several sessions
  * I37 to I39 are about retention procedures, I41 about a transaction procedure: there are none yet.
@@ -63,14 +66,15 @@ const steps = fc.commands(
     ...[times(7, popPartition), times(6, popNames), times(5, popQueue), times(3, popDiscovered)],
     ...[
       times(14, ackSome),
-      times(6, ackUpTo),
+      times(5, failHead),
+      times(5, ackUpTo),
       times(3, ackTogether),
       times(4, deadLetter),
       times(3, renewal),
     ],
     ...[times(6, configure), times(1, configureInVain), times(1, deleteQueue)],
     ...[times(3, timePasses), times(3, expire), times(4, retention), times(1, timeZone)],
-    ...[times(2, askPending), times(1, askDiscoverable), times(1, reseed), times(1, segmentAt)],
+    ...[times(3, askPending), times(1, askDiscoverable), times(1, reseed), times(1, segmentAt)],
   ].flat(),
   { maxCommands: STEPS_MAX, size: 'max', replayPath: process.env.QUEEN_TEST_REPLAY_PATH },
 );

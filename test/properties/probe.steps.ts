@@ -23,20 +23,22 @@ class AskPending extends Question {
 
   protected async act(model: Model, { session }: Real): Promise<void> {
     const { queue, partition: name } = this.target;
-    const partitions = [...(model.queue(queue)?.partitions.values() ?? [])];
-    const whole = ['select queen.log_has_pending_v1($1, $2, $3)', [queue.name, this.group, queue.tenant]];
-    expect(await scalar(session, whole as [string, unknown[]])).toBe(
-      partitions.some((partition) => mayBePending(partition, this.group)),
-    );
-    const one = [
-      'select queen.log_partition_has_pending_v1($1, $2, $3, $4)',
-      [queue.name, name, this.group, queue.tenant],
-    ];
+    const known = model.queue(queue);
+    const whole = await ask(session, 'log_has_pending_v1', [queue.name, this.group, queue.tenant]);
+    const all = [...(known?.partitions.values() ?? [])];
+    expect({ whole }).toEqual({ whole: all.some((partition) => mayBePending(partition, this.group)) });
+
+    const one = await ask(session, 'log_partition_has_pending_v1', [
+      ...[queue.name, name, this.group, queue.tenant],
+    ]);
     const partition = model.partition(queue, name);
-    const unknown = !partition || !partition.cursors.has(this.group);
-    expect(await scalar(session, one as [string, unknown[]])).toBe(
-      unknown || isPending(partition, this.group),
-    );
+    const unseen = partition === undefined || !partition.cursors.has(this.group);
+    expect({ one }).toEqual({ one: unseen || isPending(partition, this.group) });
+
+    if (known && known.settings.namespace !== '') {
+      const { namespace, task } = known.settings;
+      await expectDiscoverable(model, session, { tenant: queue.tenant, namespace, task }, this.group);
+    }
   }
 
   toString(): string {
@@ -46,35 +48,47 @@ class AskPending extends Question {
 
 class AskDiscoverable extends Question {
   constructor(
-    private readonly tenant: string,
-    private readonly namespace: string,
-    private readonly task: string,
+    private readonly filter: Filter,
     private readonly group: string,
   ) {
     super();
   }
 
   protected async act(model: Model, { session }: Real): Promise<void> {
-    const matching = [...model.queues.values()].filter(
-      ({ tenant, settings }) =>
-        tenant === this.tenant &&
-        (this.namespace === '' || settings.namespace === this.namespace) &&
-        (this.task === '' || settings.task === this.task),
-    );
-    const expected = matching.some(
-      ({ subscriptions, partitions }) =>
-        (this.group !== QUEUE_MODE && !subscriptions.has(this.group)) ||
-        [...partitions.values()].some((partition) => isPending(partition, this.group)),
-    );
-    const call = 'select queen.log_discover_has_pending_v1($1, $2, $3, $4)';
-    expect(await scalar(session, [call, [this.namespace, this.task, this.group, this.tenant]])).toBe(
-      expected,
-    );
+    await expectDiscoverable(model, session, this.filter, this.group);
   }
 
   toString(): string {
-    return `ask what ${this.group} may discover in namespace "${this.namespace}" task "${this.task}"`;
+    return `ask what ${this.group} may discover in ${JSON.stringify(this.filter)}`;
   }
+}
+
+interface Filter {
+  tenant: string;
+  namespace: string;
+  task: string;
+}
+
+async function ask(session: Real['session'], probe: string, values: unknown[]): Promise<boolean> {
+  const parameters = values.map((_, k) => `$${k + 1}`).join(', ');
+  return scalar<boolean>(session, [`select queen.${probe}(${parameters})`, values]);
+}
+
+async function expectDiscoverable(
+  model: Model,
+  session: Real['session'],
+  { tenant: owner, namespace, task }: Filter,
+  groupName: string,
+): Promise<void> {
+  const matching = model.matching(owner, namespace, task);
+  const expected = matching.some(
+    ({ subscriptions, partitions }) =>
+      (groupName !== QUEUE_MODE && !subscriptions.has(groupName)) ||
+      [...partitions.values()].some((partition) => isPending(partition, groupName)),
+  );
+  const values = [namespace, task, groupName, owner];
+  const discoverable = await ask(session, 'log_discover_has_pending_v1', values);
+  expect({ discoverable }).toEqual({ discoverable: expected });
 }
 
 const NIL = '00000000-0000-0000-0000-000000000000';
@@ -176,10 +190,14 @@ class SegmentAt extends Question {
 }
 
 export const askPending = fc.tuple(target, group).map(([at, by]) => new AskPending(at, by));
-export const askDiscoverable = fc
-  .tuple(tenant, fc.constantFrom('orders', 'audit', 'shared', ''), fc.constantFrom('eu', ''), group)
-  .filter(([, namespace, task]) => namespace !== '' || task !== '')
-  .map((choices) => new AskDiscoverable(...choices));
+const filter: fc.Arbitrary<Filter> = fc
+  .record({
+    tenant,
+    namespace: fc.constantFrom('orders', 'audit', 'shared', ''),
+    task: fc.constantFrom('eu', ''),
+  })
+  .filter(({ namespace, task }) => namespace !== '' || task !== '');
+export const askDiscoverable = fc.tuple(filter, group).map((choices) => new AskDiscoverable(...choices));
 export const reseed = fc
   .tuple(queueName, group, fc.integer({ min: 1, max: 3 }), fc.constantFrom(null, 50, 250))
   .map((choices) => new Reseed(...choices));

@@ -1,3 +1,7 @@
+import { randomUUID } from 'node:crypto';
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createBroker, type Broker } from '../../src/boot/create-broker.js';
 import { databaseFrom } from '../../src/boot/database-from.js';
 import { parseEnvironment } from '../../src/base/config/environment.js';
@@ -88,8 +92,11 @@ export interface BrokerSettings {
 export async function startBroker(settings: BrokerSettings = {}): Promise<TestBroker> {
   const { database: lent, ...variables } = settings;
   const database = lent ?? (await createTestDatabase());
+  // Of its own: a broker takes over what it finds in its spool, and each has another database.
+  const spool = join(tmpdir(), `queen-nest-test-spool-${randomUUID()}`);
   const environment = parseEnvironment({
     PORT: '0',
+    FILE_BUFFER_DIR: spool,
     QUEEN_BIND_ADDR: '127.0.0.1',
     DB_POOL_SIZE: '40',
     QUEEN_POOL_RESERVE: '4',
@@ -116,6 +123,7 @@ export async function startBroker(settings: BrokerSettings = {}): Promise<TestBr
     configure: (queue, options) => post('/api/v1/configure', { queue, options }),
     async stop() {
       await broker.close();
+      await rm(spool, { recursive: true, force: true });
       if (!lent) await database.drop();
     },
   };

@@ -33,9 +33,9 @@ export class RawConnection {
     return this;
   }
 
-  /** The next response, in the order of the requests; it leaves the buffer. */
-  async response(within = 10_000): Promise<RawResponse> {
-    return waitFor(() => this.take(), { within, what: 'a response' });
+  /** The next response, in the order of the requests; it leaves the buffer. One to a HEAD has no body. */
+  async response({ within = 10_000, head = false } = {}): Promise<RawResponse> {
+    return waitFor(() => this.take(head), { within, what: 'a response' });
   }
 
   /** Bytes that came and belong to no response that was taken. */
@@ -57,7 +57,7 @@ export class RawConnection {
     this.socket.destroy();
   }
 
-  private take(): RawResponse | null {
+  private take(isHead: boolean): RawResponse | null {
     const headEnd = this.received.indexOf('\r\n\r\n');
     if (headEnd < 0) return null;
     const head = this.received.toString('latin1', 0, headEnd);
@@ -71,7 +71,7 @@ export class RawConnection {
     if (headers.has('transfer-encoding'))
       throw new Error(`chunked response, which nothing here sends: ${head}`);
     const status = Number(statusLine.split(' ')[1]);
-    const bodyEnd = headEnd + 4 + (status === 204 ? 0 : Number(headers.get('content-length') ?? 0));
+    const bodyEnd = headEnd + 4 + (status === 204 || isHead ? 0 : Number(headers.get('content-length') ?? 0));
     if (this.received.length < bodyEnd) return null;
     const body = this.received.subarray(headEnd + 4, bodyEnd);
     this.received = this.received.subarray(bodyEnd);

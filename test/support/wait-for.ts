@@ -5,12 +5,16 @@ export interface WaitOptions {
   what: string;
 }
 
+type Truthy<T> = Exclude<T, null | undefined | false | 0 | ''>;
+
 const POLL_MS = 5;
 
 /**
  * Waits for a promise, or until a condition gives something truthy, and returns it. The only place where tests
  * wait: there is no sleep. A condition that throws is not fulfilled yet; its last error is the cause of the failure.
  */
+export async function waitFor<T>(condition: Promise<T>, options: WaitOptions): Promise<T>;
+export async function waitFor<T>(condition: () => T | Promise<T>, options: WaitOptions): Promise<Truthy<T>>;
 export async function waitFor<T>(
   condition: Promise<T> | (() => T | Promise<T>),
   { within, what }: WaitOptions,

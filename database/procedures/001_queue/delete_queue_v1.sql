@@ -1,7 +1,8 @@
 -- Removes a queue with everything it holds: partitions, segments, hash rows, cursors, dead letters, subscriptions,
 -- watermarks. Traces stay. Returns {"deleted","queue","existed"}; deleting what is not there is not an error, it
 -- answers false, false and a "message".
--- Locks, all waiting: the queue row, then its partitions by ascending id, then cursors, then dead letters.
+-- Locks, all waiting: the queue row, then its partitions by ascending id, then cursors by ascending
+--   (partition id, group), then dead letters.
 --   The queue first: its lock stops new partitions, whose foreign-key check needs the row.
 --   Partitions before their hash rows: a push under way commits first and is seen; otherwise its hash row, which no
 --   foreign key ties to the partition, would be left behind for ever (hazard Z27).
@@ -33,6 +34,14 @@ begin
   from (
     select p.id from queen.log_partitions p where p.queue_id = v_queue_id order by p.id for update
   ) l;
+
+  -- In the order of everybody who waits for cursors: deleted as a scan finds them, two of them could lock out an ack
+  -- flush that holds the one and wants the other.
+  perform
+  from queen.log_consumers c
+  where c.partition_id = any (v_pids)
+  order by c.partition_id, c.consumer_group
+  for update;
 
   delete from queen.log_txns t where t.partition_id = any (v_pids);
   delete from queen.log_consumers c where c.partition_id = any (v_pids);

@@ -13,7 +13,7 @@
 -- Locks: the partition row, held to the end of the transaction. FOR NO KEY UPDATE excludes other writers, but not the
 -- foreign-key check of a pop that creates a cursor: that pop may hold cursors and must not wait here (hazard Z25).
 -- Creating a missing queue or partition comes before that lock and may wait for another creator of the same name.
--- Never waits for a cursor. Called by: log_push_multi_v1.
+-- Never waits for a cursor. Called by: log_push_multi_v2, log_dlq_move_v1.
 create or replace function queen.log_push_one_v1(
   p_queue text,
   p_partition text,
@@ -82,15 +82,7 @@ begin
     if v_last > v_after then
       v_start := queen.log_dedup_start_v1(v_pid, v_after, v_last, v_now - make_interval(secs => v_window));
       if v_start is not null then
-        select jsonb_agg(jsonb_build_object('i', d.i, 'off', d.off) order by d.i) into v_dups
-        from (
-          select i.idx as i, min(t.base_offset + k.idx) as off
-          from queen.log_txns t
-          cross join lateral queen.log_unnest_hashes(t.hashes) k
-          join queen.log_unnest_hashes(p_hashes) i on i.h = k.h
-          where t.partition_id = v_pid and t.base_offset >= v_start and t.end_offset > v_after
-          group by i.idx
-        ) d;
+        v_dups := queen.log_probe_hashes_v1(v_pid, v_start, v_after, p_hashes);
         if v_dups is not null then
           return jsonb_build_object('status', 'duplicate', 'dups', v_dups);
         end if;
@@ -104,7 +96,9 @@ begin
       last_write_at = case
         when p.last_write_at < clock_timestamp() - interval '1 second' then clock_timestamp()
         else p.last_write_at
-      end
+      end,
+      -- Indexed too, and changed only by the push that ends an emptiness.
+      oldest_live_at = coalesce(p.oldest_live_at, v_now, clock_timestamp())
   where p.id = v_pid
   returning p.last_offset - p_msg_count + 1 into v_base;
   if not found then

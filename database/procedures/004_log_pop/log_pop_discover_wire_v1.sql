@@ -44,6 +44,9 @@ declare
   v_namespace text := coalesce(p_namespace, '');
   v_task text := coalesce(p_task, '');
   v_left int := greatest(coalesce(p_budget, 1), 1);
+  -- As in log_pop_v1, over all partitions of the answer.
+  c_bytes_max constant bigint := 16777216;
+  v_bytes bigint := 0;
   v_partitions_left int := case when p_max_partitions > 0 then p_max_partitions else 2147483647 end;
   v_candidates int := case
     when v_partitions_left >= 128 then 512
@@ -100,7 +103,8 @@ begin
     loop
       if r_partition_id is null then
         -- A later command than the claim, for the reason given in log_pop_specific_v1.
-        select p.id, queen.log_attempt_v1(p_auto_ack, c.attempt_count, c.attempt_offset, c.lost_count, c.lost_offset)
+        select p.id, queen.log_attempt_v1(
+                 p_auto_ack, c.attempt_count, c.attempt_offset, c.lost_count, c.lost_offset)
         into r_partition_id, r_attempt
         from queen.queues q
         join queen.log_partitions p on p.queue_id = q.id and p.name = r_partition
@@ -108,13 +112,14 @@ begin
         where q.tenant_id = p_tenant and q.name = r_queue;
       end if;
       v_left := v_left - r_take;
+      v_bytes := v_bytes + octet_length(r_blob);
       return next;
     end loop;
 
     if r_partition_id is not null then
       v_claimed := true;
       v_partitions_left := v_partitions_left - 1;
-      if v_left <= 0 or v_partitions_left <= 0 then
+      if v_left <= 0 or v_partitions_left <= 0 or v_bytes >= c_bytes_max then
         return;
       end if;
     end if;

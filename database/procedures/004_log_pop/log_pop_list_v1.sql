@@ -45,6 +45,9 @@ returns table (
 language plpgsql
 as $$
 declare
+  -- As in log_pop_v1, over all partitions of the answer.
+  c_bytes_max constant bigint := 16777216;
+  v_bytes bigint := 0;
   c_short_wait_ms constant int := 250;
   v_left int := greatest(coalesce(p_budget, 1), 1);
   v_partitions_left int := case when p_max_partitions > 0 then p_max_partitions else 2147483647 end;
@@ -72,7 +75,7 @@ begin
     group by u.name
     order by min(u.ord)
   loop
-    exit when v_left <= 0 or v_partitions_left <= 0;
+    exit when v_left <= 0 or v_partitions_left <= 0 or v_bytes >= c_bytes_max;
 
     r_partition := v_name;
     r_partition_id := null;
@@ -84,7 +87,8 @@ begin
     loop
       if r_partition_id is null then
         -- A later command than the claim, for the reason given in log_pop_specific_v1.
-        select p.id, p.last_offset, queen.log_attempt_v1(p_auto_ack, c.attempt_count, c.attempt_offset, c.lost_count, c.lost_offset)
+        select p.id, p.last_offset, queen.log_attempt_v1(
+                 p_auto_ack, c.attempt_count, c.attempt_offset, c.lost_count, c.lost_offset)
         into r_partition_id, v_last_off, r_attempt
         from queen.queues q
         join queen.log_partitions p on p.queue_id = q.id and p.name = v_name
@@ -92,6 +96,7 @@ begin
         where q.tenant_id = p_tenant and q.name = p_queue;
       end if;
       v_left := v_left - r_take;
+      v_bytes := v_bytes + octet_length(r_blob);
       return next;
     end loop;
 

@@ -44,7 +44,8 @@ begin
       false, p_tenant) s
   loop
     if r_partition_id is null then
-      select p.id, queen.log_attempt_v1(p_auto_ack, c.attempt_count, c.attempt_offset, c.lost_count, c.lost_offset)
+      select p.id, queen.log_attempt_v1(
+               p_auto_ack, c.attempt_count, c.attempt_offset, c.lost_count, c.lost_offset)
       into r_partition_id, r_attempt
       from queen.queues q
       join queen.log_partitions p on p.queue_id = q.id and p.name = p_partition

@@ -38,6 +38,9 @@ returns table (
 language plpgsql
 as $$
 declare
+  -- Stored bytes after which the scan takes no further segment: a thousand large messages asked for in one pop would
+  -- otherwise meet in the broker's memory, once for each client (field case A08). One segment always goes out.
+  c_bytes_max constant bigint := 16777216;
   v_now timestamptz := clock_timestamp();
   v_budget int := greatest(coalesce(p_budget, 1), 1);
   v_pid uuid;
@@ -60,6 +63,7 @@ declare
   v_first bigint;
   v_last bigint;
   v_taken int := 0;
+  v_bytes bigint := 0;
 begin
   if not p_auto_ack and coalesce(p_worker, '') = '' then
     raise exception using errcode = 'QPOP0', message = 'QPOP: a leased pop needs a worker id';
@@ -156,13 +160,14 @@ begin
     v_first := v_wanted;
     v_last := v_wanted + r_take - 1;
     v_taken := r_take;
+    v_bytes := octet_length(r_blob);
     return next;
   end if;
 
   -- Forward scan. The loop is a cursor: leaving it stops the index walk, so a deep backlog costs what is delivered.
   -- The LIMIT never cuts anything off (a segment holds at least one message); it tells the planner that few rows are
   -- wanted, or on a partition that fills the table it would sort all of it.
-  if v_taken < v_budget and (v_last is null or v_last < v_last_offset) then
+  if v_taken < v_budget and v_bytes < c_bytes_max and (v_last is null or v_last < v_last_offset) then
     for r_base, v_end, r_created_at, r_blob in
       select s.base_offset, s.end_offset, s.created_at, s.blob
       from queen.log_segments s
@@ -177,8 +182,9 @@ begin
       v_first := coalesce(v_first, r_base);
       v_last := r_base + r_take - 1;
       v_taken := v_taken + r_take;
+      v_bytes := v_bytes + octet_length(r_blob);
       return next;
-      exit when v_taken >= v_budget;
+      exit when v_taken >= v_budget or v_bytes >= c_bytes_max;
     end loop;
   end if;
 

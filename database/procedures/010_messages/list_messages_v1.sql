@@ -41,7 +41,6 @@ returns table (
   r_lease_expires_at timestamptz
 )
 language plpgsql stable
-set plan_cache_mode = force_custom_plan
 as $$
 declare
   -- last_write_at is moved once a second at most; the rest of the slack is for a stamp taken a moment after it.
@@ -66,17 +65,10 @@ declare
   v_times timestamptz[] := '{}';
 begin
   for v_part in
-    select p.id, p.last_offset, p.txns_start, p.last_write_at
-    from queen.queues q
-    join queen.log_partitions p on p.queue_id = q.id
-    where q.tenant_id = p_tenant
-      and (p_queue is null or q.name = p_queue)
-      and (p_namespace is null or q.namespace = p_namespace)
-      and (p_task is null or q.task = p_task)
-      and (p_partition is null or p.name = p_partition)
-      and p.last_offset >= 0
-      and p.last_write_at >= v_from - c_lag
-    order by p.last_write_at desc, p.id
+    select r.r_id as id, r.r_last_offset as last_offset, r.r_txns_start as txns_start,
+           r.r_last_write_at as last_write_at
+    from queen.log_recent_partitions_v1(
+      p_queue, p_partition, p_namespace, p_task, p_status = 'dead_letter', v_from - c_lag, p_tenant) r
   loop
     exit when v_floor > v_part.last_write_at + c_lag;
 

@@ -41,19 +41,21 @@ as $$
 declare
   v_bytes bigint := 0;
 begin
-  for r_id, r_failed_at, r_partition_id, r_queue, r_partition in
-    select m.r_id, m.r_failed_at, m.r_partition_id, m.r_queue, m.r_partition
-    from queen.log_dlq_matching_v1(p_queue, p_partition, p_group, p_from, p_to, p_tenant) m
-    where p_before_id is null or (m.r_failed_at, m.r_id) < (p_before_at, p_before_id)
-    order by m.r_failed_at desc, m.r_id desc
-    limit p_limit offset p_offset
+  for r_id, r_failed_at, r_partition_id, r_queue, r_partition, r_group, r_offset, r_message_id, r_transaction_id,
+      r_error, r_retry_count, r_payload, r_headers, r_trace_id, r_producer_sub, r_encrypted in
+    select d.id, d.failed_at, d.partition_id, l.r_queue, l.r_partition, d.consumer_group, d."offset", d.message_id,
+           d.transaction_id, d.error, coalesce(d.retry_count, 0), d.payload, d.headers, d.trace_id, d.producer_sub,
+           d.encrypted
+    from (
+      select m.r_id, m.r_failed_at, m.r_queue, m.r_partition
+      from queen.log_dlq_matching_v1(p_queue, p_partition, p_group, p_from, p_to, p_tenant) m
+      where p_before_id is null or (m.r_failed_at, m.r_id) < (p_before_at, p_before_id)
+      order by m.r_failed_at desc, m.r_id desc
+      limit p_limit offset p_offset
+    ) l
+    join queen.log_dlq d on d.id = l.r_id
+    order by l.r_failed_at desc, l.r_id desc
   loop
-    select d.consumer_group, d."offset", d.message_id, d.transaction_id, d.error, coalesce(d.retry_count, 0),
-           d.payload, d.headers, d.trace_id, d.producer_sub, d.encrypted
-    into r_group, r_offset, r_message_id, r_transaction_id, r_error, r_retry_count,
-         r_payload, r_headers, r_trace_id, r_producer_sub, r_encrypted
-    from queen.log_dlq d
-    where d.id = r_id;
     return next;
     v_bytes := v_bytes + coalesce(octet_length(r_payload), 0);
     exit when v_bytes >= p_bytes_max;

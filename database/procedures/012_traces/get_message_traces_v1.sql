@@ -33,8 +33,15 @@ begin
     where p.id = p_partition_id and q.tenant_id <> p_tenant) then
     return;
   end if;
-  for r_id, r_created_at, r_event_type, r_data, r_group, r_worker_id in
-    select t.id, t.created_at, t.event_type, t.data, t.consumer_group::text, t.worker_id::text
+  for r_id, r_created_at, r_event_type, r_data, r_group, r_worker_id, r_names in
+    select t.id, t.created_at, t.event_type, t.data, t.consumer_group::text, t.worker_id::text,
+           coalesce(
+             (
+               select jsonb_agg(n.trace_name order by n.trace_name)
+               from queen.message_trace_names n
+               where n.trace_id = t.id
+             ),
+             '[]')
     from queen.message_traces t
     where t.partition_id = p_partition_id
       and left(t.transaction_id, 255) = left(p_transaction_id, 255) and t.transaction_id = p_transaction_id
@@ -42,9 +49,6 @@ begin
     order by t.created_at, t.id
     limit p_limit
   loop
-    select coalesce(jsonb_agg(n.trace_name order by n.trace_name), '[]') into r_names
-    from queen.message_trace_names n
-    where n.trace_id = r_id;
     return next;
     v_bytes := v_bytes + octet_length(r_data);
     exit when v_bytes >= p_bytes_max;

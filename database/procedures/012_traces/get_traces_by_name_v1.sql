@@ -30,10 +30,15 @@ as $$
 declare
   v_bytes bigint := 0;
 begin
-  for r_id, r_created_at, r_event_type, r_data, r_group, r_worker_id, r_transaction_id, r_partition_id, r_queue,
-      r_partition in
-    select t.id, t.created_at, t.event_type, t.data, t.consumer_group::text, t.worker_id::text, t.transaction_id,
-           p.id, q.name::text, p.name
+  for r_id, r_created_at, r_event_type, r_data, r_group, r_worker_id, r_names, r_transaction_id, r_partition_id,
+      r_queue, r_partition in
+    select t.id, t.created_at, t.event_type, t.data, t.consumer_group::text, t.worker_id::text,
+           (
+             select jsonb_agg(o.trace_name order by o.trace_name)
+             from queen.message_trace_names o
+             where o.trace_id = t.id
+           ),
+           t.transaction_id, p.id, q.name::text, p.name
     from queen.message_trace_names n
     join queen.message_traces t on t.id = n.trace_id
     join queen.log_partitions p on p.id = t.partition_id
@@ -43,9 +48,6 @@ begin
     order by t.created_at desc, t.id desc
     limit p_limit offset p_offset
   loop
-    select coalesce(jsonb_agg(o.trace_name order by o.trace_name), '[]') into r_names
-    from queen.message_trace_names o
-    where o.trace_id = r_id;
     return next;
     v_bytes := v_bytes + octet_length(r_data);
     exit when v_bytes >= p_bytes_max;

@@ -8,6 +8,7 @@
 --    "deadLetterQueue":{"totalMessages","currentMessages","affectedPartitions","topErrors":[{"error","count"}]},
 --    "workers":[{"broker","lastSeen","pushMessages","popMessages","ackMessages"}],
 --    "errors":{"dbErrors","ackFailed","dlqMessages"},"statsAge"}
+-- Without p_to the range ends now, without p_from it begins an hour before its end.
 -- Counts, leases and dead letters are as last counted (queue_stats), of the queues that match. Requests, workers and
 -- errors are those of all brokers and all queues: brokers do not keep them by queue. batchEfficiency is messages per
 -- request. topErrors looks at the newest 10,000 dead letters.
@@ -30,12 +31,14 @@ declare
   c_errors_max constant int := 10;
   c_letters_max constant int := 10000;
   v_now timestamptz := clock_timestamp();
-  v_from timestamptz := date_trunc('minute', p_from);
+  v_to timestamptz := coalesce(p_to, v_now);
+  v_from timestamptz := coalesce(p_from, v_to - interval '1 hour');
+  v_since timestamptz := date_trunc('minute', v_from); -- the minute rows of the range
   v_minutes int := case
-    when p_to - p_from <= interval '2 hours' then 1
-    when p_to - p_from <= interval '12 hours' then 5
-    when p_to - p_from <= interval '2 days' then 15
-    when p_to - p_from <= interval '14 days' then 60
+    when v_to - v_from <= interval '2 hours' then 1
+    when v_to - v_from <= interval '12 hours' then 5
+    when v_to - v_from <= interval '2 days' then 15
+    when v_to - v_from <= interval '14 days' then 60
     else 1440
   end;
   v_ids uuid[];
@@ -105,7 +108,7 @@ begin
     select date_bin(v_minutes * interval '1 minute', m.minute, 'epoch') as at,
            sum(m.pushed) as pushed, sum(m.consumed) as consumed
     from queen.queue_minutes m
-    where m.minute >= v_from and m.minute <= p_to and m.queue_id = any (v_ids)
+    where m.minute >= v_since and m.minute <= v_to and m.queue_id = any (v_ids)
     group by 1
   ) n;
 
@@ -130,12 +133,12 @@ begin
            sum(m.database_errors) as database_errors, sum(m.ack_failures) as ack_failures,
            sum(m.dead_letters) as dead_letters
     from queen.broker_minutes m
-    where m.minute >= v_from and m.minute <= p_to
+    where m.minute >= v_since and m.minute <= v_to
     group by m.broker
   ) n;
 
   return jsonb_build_object(
-    'timeRange', jsonb_build_object('from', queen.log_utc_iso_ms(p_from), 'to', queen.log_utc_iso_ms(p_to)),
+    'timeRange', jsonb_build_object('from', queen.log_utc_iso_ms(v_from), 'to', queen.log_utc_iso_ms(v_to)),
     'bucketMinutes', v_minutes, 'pointCount', v_points, 'throughput', v_throughput, 'queues', v_queues,
     'messages', v_messages || jsonb_build_object(
       'requests', jsonb_build_object(

@@ -147,14 +147,6 @@ export const settings = {
     default: true,
     about: 'Ask the cheap pending probe before single-partition and discovery pops of a waiting request.',
   }),
-  QUEEN_POP_MAX_BYTES: integer({
-    default: 16_777_216,
-    min: 65_536,
-    max: 268_435_456,
-    unit: 'bytes',
-    about:
-      'Message bytes after which an answer takes no further segment into memory at once; larger answers go out in slices.',
-  }),
 
   // Push
   QUEEN_V2_BUNDLE_MAX: integer({
@@ -175,6 +167,19 @@ export const settings = {
     max: 17_179_869_184,
     unit: 'bytes',
     about: 'Memory of pushes that have no answer yet; beyond, further ones are answered 503.',
+  }),
+  QUEEN_DEDUP_CACHE: boolean({
+    default: true,
+    about:
+      'Remember the transactionIds of partitions that are pushed to, so that PostgreSQL need not look for each new one ' +
+      'in the whole dedup window. Off: slower, with the same answers.',
+  }),
+  QUEEN_DEDUP_CACHE_MB: integer({
+    default: 256,
+    min: 1,
+    max: 65_536,
+    unit: 'MiB',
+    about: 'Memory of that; about 20 bytes a message. Partitions without a place in it are looked through.',
   }),
 
   // Hot-list
@@ -340,7 +345,7 @@ export const settings = {
     max: 3_600_000,
     unit: 'ms',
     about:
-      'Period in which a broker reads what others changed without a write: seeks and deletions of groups.',
+      'Period in which a broker reads what others changed without a write: seeks and deletions of groups, maintenance.',
   }),
 
   // Stats
@@ -358,5 +363,93 @@ export const settings = {
     max: 3_600_000,
     unit: 'ms',
     about: 'Period in which each broker writes down what it did, for GET /api/v1/status.',
+  }),
+
+  // Retention
+  RETENTION_INTERVAL: integer({
+    default: 5000,
+    min: 100,
+    max: 86_400_000,
+    unit: 'ms',
+    about:
+      'Pause between two sweeps that delete what the rules of queues no longer keep. One broker sweeps at a time.',
+  }),
+  RETENTION_BATCH_SIZE: integer({
+    default: 1000,
+    min: 1,
+    max: 100_000,
+    about: 'Most segments or other rows deleted in one transaction; fewer when that takes long.',
+  }),
+  PARTITION_CLEANUP_DAYS: integer({
+    default: 30,
+    min: 0,
+    max: 36_500,
+    unit: 'days',
+    about: 'An empty partition that nobody has used for so long is removed; 0: never.',
+  }),
+  METRICS_RETENTION_DAYS: integer({
+    default: 90,
+    min: 0,
+    max: 36_500,
+    unit: 'days',
+    about: 'How long the history of deletions is kept; 0: for ever.',
+  }),
+
+  // Spool
+  QUEEN_SPOOL: boolean({
+    default: true,
+    about:
+      'Write pushes to disk while PostgreSQL is away and store them later (status "buffered"); off: such pushes fail.',
+  }),
+  FILE_BUFFER_DIR: text({
+    default: '',
+    about:
+      'Directory of the spool. Unset: /var/lib/queen/buffers, or buffers in QUEEN_DATA_DIR beside the embedded PostgreSQL and where the former cannot be written.',
+  }),
+  FILE_BUFFER_FLUSH_MS: integer({
+    default: 100,
+    min: 10,
+    max: 60_000,
+    unit: 'ms',
+    about: 'Pause between two attempts to store what is in the spool.',
+  }),
+  FILE_BUFFER_MAX_BATCH: integer({
+    default: 100,
+    min: 1,
+    max: 10_000,
+    about: 'Messages of the spool that are stored together.',
+  }),
+  FILE_BUFFER_EVENTS_PER_FILE: integer({
+    default: 10_000,
+    min: 1,
+    max: 1_000_000,
+    about: 'Messages in one file of the spool; a file ends at 64 MiB in any case.',
+  }),
+  FILE_BUFFER_MAX_BYTES: integer({
+    default: 10_737_418_240,
+    min: 1_048_576,
+    max: 1_099_511_627_776,
+    unit: 'bytes',
+    about: 'Disk space that the spool may take; beyond, pushes that would need it fail.',
+  }),
+  QUEEN_SPOOL_STRICT_ORDER: boolean({
+    default: false,
+    about:
+      'Keep the order of each partition across an outage: while messages of it are in the spool, new ones go there too.',
+  }),
+
+  // Encryption and tenants
+  QUEEN_ENCRYPTION_KEY: text({
+    default: '',
+    secret: true,
+    pattern: /^[0-9a-fA-F]{64}$/,
+    bounds: '64 hex digits',
+    about:
+      'Key (AES-256-GCM) for the payloads of queues with encryptionEnabled; every broker needs the same one. Unset: they are stored as they are.',
+  }),
+  QUEEN_TENANCY_HEADER: boolean({
+    default: false,
+    about:
+      'Let the header x-queen-tenant (a uuid, set by a proxy in front that is trusted) say whose queues a request means; off: it is never read.',
   }),
 } as const;

@@ -35,6 +35,10 @@ export const errorTable = {
     status: 400,
     meaning: 'A point in time cannot be read. Send ISO 8601 with a date; without a zone it is UTC.',
   },
+  bad_tenant: {
+    status: 400,
+    meaning: 'The x-queen-tenant header is not a uuid. Correct it, or leave it out for the default tenant.',
+  },
   not_found: { status: 404, meaning: 'What the request names does not exist; the error says what.' },
   filter_required: {
     status: 400,
@@ -97,10 +101,6 @@ export const errorTable = {
     meaning:
       'The queue would hold more than its maxSize; nothing of the request was stored. Send it again when consumers have caught up.',
   },
-  too_many_waiters: {
-    status: 429,
-    meaning: 'Too many requests already wait here. Wait the seconds in Retry-After, then send it again.',
-  },
   database_unavailable: {
     status: 503,
     meaning:
@@ -110,6 +110,11 @@ export const errorTable = {
     status: 503,
     meaning:
       'Push maintenance is on, so nothing can be replayed now. Switch it off, or wait and send it again.',
+  },
+  spool_failed: {
+    status: 500,
+    meaning:
+      'Push maintenance is on and the message could not be written to the spool (disk full, FILE_BUFFER_MAX_BYTES reached, or QUEEN_SPOOL off). It was not accepted: send it again later.',
   },
   draining: {
     status: 503,

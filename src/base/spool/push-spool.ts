@@ -53,7 +53,7 @@ export abstract class PushSpool {
 
   /**
    * Resolves when all of it is on the disk. Calls are written in their order.
-   * @throws BrokerError `spool_failed`; nothing of this call will be replayed then
+   * @throws BrokerError `spool_failed`: the messages are not accepted
    */
   abstract write(messages: readonly SpoolMessage[]): Promise<void>;
 

@@ -2,7 +2,7 @@ import type { SqlConnection } from '../../raw-sql/connection-lease.js';
 import type { ClaimedPartition } from '../claim.js';
 import type { PopRequest } from '../pop.request.js';
 
-export type PopPath = 'hotlist' | 'scan' | 'partition' | 'discovery';
+export type PopPath = 'hotlist' | 'scan' | 'partition' | 'discovery' | 'paused';
 
 /** One way to find partitions worth asking about, and to ask. It knows nothing of permits, waiting or order. */
 export interface CandidateSource {

@@ -5,6 +5,7 @@ import type { PopRequest } from '../pop.request.js';
 import type { CandidateSource } from './candidate-source.js';
 import { DiscoverySource } from './discovery.source.js';
 import { PartitionSource } from './partition.source.js';
+import { PausedSource } from './paused.source.js';
 import { RingSource } from './ring.source.js';
 import { ScanSource } from './scan.source.js';
 import { SeedMarkers } from './seed-markers.js';
@@ -17,14 +18,16 @@ export class ChooseSource {
     private readonly scan: ScanSource,
     private readonly partition: PartitionSource,
     private readonly discovery: DiscoverySource,
+    private readonly paused: PausedSource,
     private readonly seedMarkers: SeedMarkers,
     private readonly hotlist: HotlistService,
     @Inject(environmentConfig.KEY) private readonly environment: Environment,
   ) {}
 
   async for(request: PopRequest): Promise<CandidateSource> {
-    if (request.scope === 'partition') return this.partition;
     if (request.scope === 'discovery') return this.discovery;
+    if (this.paused.holds(request)) return this.paused;
+    if (request.scope === 'partition') return this.partition;
     if (!this.environment.QUEEN_HOTLIST) return this.scan;
     // Only a group that exists in the database gets a ring: an invented name must leave no trace in memory (G7).
     if (!this.seedMarkers.isKnown(request) && !(await this.seedMarkers.isSeeded(request))) return this.scan;

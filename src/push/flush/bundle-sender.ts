@@ -4,7 +4,12 @@ import { BrokerError } from '../../base/errors/broker-error.js';
 import type { Permit } from '../../limiter/permit.js';
 import { RawSqlService } from '../../raw-sql/raw-sql.service.js';
 import { SqlStatementError } from '../../raw-sql/sql-failure.js';
-import { checkVerdicts, logPushMultiV1, type PushSegmentArgs, type PushVerdict } from '../push.procedures.js';
+import {
+  checkVerdicts,
+  logPushMultiV2,
+  type PushVerdict,
+  type VouchedSegmentArgs,
+} from '../push.procedures.js';
 
 export type SegmentOutcome = PushVerdict | { readonly status: 'failed'; readonly error: BrokerError };
 
@@ -39,7 +44,7 @@ export class BundleSender {
    * only the segment it is in: each is sent once more alone. When the connection or the time ran out, nobody knows
    * whether the commit happened: all fail, and a client that repeats its transactionIds finds out without harm.
    */
-  async send(segments: readonly PushSegmentArgs[], permit: Permit): Promise<SegmentOutcome[]> {
+  async send(segments: readonly VouchedSegmentArgs[], permit: Permit): Promise<SegmentOutcome[]> {
     let failure: unknown;
     for (let attempt = 0; attempt <= RETRIES; attempt++) {
       if (attempt > 0) await this.pause();
@@ -56,7 +61,7 @@ export class BundleSender {
   }
 
   private async sendEachAlone(
-    segments: readonly PushSegmentArgs[],
+    segments: readonly VouchedSegmentArgs[],
     permit: Permit,
   ): Promise<SegmentOutcome[]> {
     const outcomes: SegmentOutcome[] = [];
@@ -71,11 +76,11 @@ export class BundleSender {
     return outcomes;
   }
 
-  private commit(segments: readonly PushSegmentArgs[], permit: Permit): Promise<PushVerdict[]> {
+  private commit(segments: readonly VouchedSegmentArgs[], permit: Permit): Promise<PushVerdict[]> {
     return this.rawSql.withConnection(null, async (connection) => {
       const startedMs = this.clock.monoMs();
       try {
-        const verdicts = await connection.callOne(logPushMultiV1, segments);
+        const verdicts = await connection.callOne(logPushMultiV2, segments);
         const rttMs = this.clock.monoMs() - startedMs;
         permit.sample(rttMs);
         this.rttMsSum += rttMs;

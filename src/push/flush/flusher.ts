@@ -4,11 +4,14 @@ import { queueKey } from '../../base/queue-key.js';
 import { HotlistService } from '../../hotlist/hotlist.service.js';
 import { LimiterService } from '../../limiter/limiter.service.js';
 import type { Permit } from '../../limiter/permit.js';
+import { DedupIndexes } from '../dedup/dedup-indexes.js';
+import type { DedupPromise } from '../dedup/dedup-promise.js';
 import type { PartitionTarget } from '../partition-target.js';
 import type { PushMessage } from '../push-message.js';
 import { PUSH_OPTIONS, type PushOptions } from '../push.options.js';
 import { TurnBudget } from '../turn-budget.js';
 import { BundleSender, type SegmentOutcome } from './bundle-sender.js';
+import { Divert } from './divert.js';
 import { FlushPlan, type PlannedSegment } from './flush-plan.js';
 import { Originals, type Duplicate } from './originals.js';
 import { packSegment, type PackedSegment } from './pack-segment.js';
@@ -17,6 +20,8 @@ const SEGMENT_FRAMES_MAX = 5_000;
 const SEGMENT_BYTES_MAX = 4 * 1024 * 1024;
 const FLUSH_BYTES_MAX = 16 * 1024 * 1024;
 const KIB = 1024;
+
+type ReadySegment = PackedSegment & { readonly promise: DedupPromise };
 
 export interface FlusherStats {
   /** Transactions, including those whose partitions had to be sent again alone. */
@@ -50,8 +55,10 @@ export class Flusher {
     private readonly limiter: LimiterService,
     private readonly sender: BundleSender,
     private readonly originals: Originals,
+    private readonly dedup: DedupIndexes,
     private readonly hotlist: HotlistService,
     @Inject(PUSH_OPTIONS) private readonly options: PushOptions,
+    private readonly divert: Divert = new Divert(),
   ) {
     this.plan = new FlushPlan({
       partitionsMax: options.bundlePartitionsMax,
@@ -121,14 +128,16 @@ export class Flusher {
   private async flush(planned: readonly PlannedSegment<PushMessage>[], permit: Permit): Promise<void> {
     const survivors = new Map<string, PushMessage[]>();
     try {
-      const packed = await this.pack(planned);
+      const packed = await this.pack(this.divert.before(planned));
       if (packed.length === 0) return;
       this.counters.flushes += 1;
       this.counters.flushedPartitions += packed.length;
       for (const { count } of packed) this.counters.flushedMessages += count;
       const outcomes = await this.sender.send(packed, permit);
       this.mark(packed, outcomes);
+      if (outcomes.some(({ status }) => status !== 'failed')) this.divert.stored();
       packed.forEach((segment, k) => this.conclude(segment, outcomes[k], survivors));
+      packed.forEach((segment, k) => this.learn(segment, outcomes[k]));
     } catch (error) {
       // Nothing above is expected to throw. If it does, an answer is owed all the same.
       this.logger.error(`push flush failed: ${String(error)}`, (error as Error).stack);
@@ -140,12 +149,13 @@ export class Flusher {
   }
 
   /** A segment that cannot be packed fails alone. */
-  private async pack(planned: readonly PlannedSegment<PushMessage>[]): Promise<PackedSegment[]> {
+  private async pack(planned: readonly PlannedSegment<PushMessage>[]): Promise<ReadySegment[]> {
     const turn = new TurnBudget();
-    const packed: PackedSegment[] = [];
+    const packed: ReadySegment[] = [];
     for (const segment of planned) {
       try {
-        packed.push(packSegment(segment));
+        const one = packSegment(segment);
+        packed.push({ ...one, promise: this.dedup.vouch(one) });
       } catch (error) {
         for (const message of segment.items) message.failed(asBrokerError(error));
       }
@@ -163,6 +173,11 @@ export class Flusher {
     });
   }
 
+  /** Before the partition's next segment leaves. */
+  private learn(segment: ReadySegment, outcome: SegmentOutcome): void {
+    if (outcome.status !== 'failed') this.dedup.learn(segment, segment.promise, outcome);
+  }
+
   private conclude(
     { target, messages }: PackedSegment,
     outcome: SegmentOutcome,
@@ -171,7 +186,7 @@ export class Flusher {
     if (outcome.status === 'queued') {
       for (const message of messages) message.queued();
     } else if (outcome.status === 'failed') {
-      for (const message of messages) message.failed(outcome.error);
+      this.divert.after(messages, outcome.error);
     } else {
       // Nothing of the segment was written. Each round takes at least one message out, so the rounds end.
       const offsets = new Map(outcome.dups.map(({ i, off }) => [i, off]));

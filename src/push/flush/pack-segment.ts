@@ -1,17 +1,13 @@
 import { HASH_BYTES, hashTransactionIds } from '../../segment/transaction-hash.js';
 import { encodeSegment } from '../../segment/segment.js';
 import type { PushMessage } from '../push-message.js';
-import type { PushSegmentArgs } from '../push.procedures.js';
+import type { SegmentArgs } from '../push.procedures.js';
 import type { PlannedSegment } from './flush-plan.js';
 
-/** A segment ready to be sent; frame k is `messages[k]`. */
-export interface PackedSegment extends PushSegmentArgs {
+/** A segment ready to be sent, but for what is known about its ids; frame k is `messages[k]`. */
+export interface PackedSegment extends SegmentArgs {
   readonly messages: readonly PushMessage[];
 }
-
-/** Ids that the broker minted exist nowhere before they are stored: no need to look for them at any offset. */
-const NEVER_SEEN = Number.MAX_SAFE_INTEGER;
-const NO_PROMISE = -1;
 
 /**
  * Messages of one partition as one segment. Those that repeat the transactionId of an earlier one are left out and
@@ -23,14 +19,7 @@ export function packSegment({ target, items }: PlannedSegment<PushMessage>): Pac
   const { messages, hashes } = comeFromOneRequest(items)
     ? { messages: items, hashes: all }
     : withoutRepeats(items, all);
-  return {
-    target,
-    messages,
-    count: messages.length,
-    hashes,
-    verified: messages.every(({ isMinted }) => isMinted) ? NEVER_SEEN : NO_PROMISE,
-    blob: encodeSegment(messages),
-  };
+  return { target, messages, count: messages.length, hashes, blob: encodeSegment(messages) };
 }
 
 /** Repetitions inside one request have been found by text already. */

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { isAlive, processAt, type ProcessIdentity } from './process-identity.js';
 
 /**
- * One broker per data directory. The file `broker.pid` names the broker that owns it; a broker that was killed
- * leaves the file behind, and the next one takes it over because the process it names is gone.
+ * One broker per directory: the embedded server's, the spool's. The file `broker.pid` names the broker that owns it; a
+ * broker that was killed leaves the file behind, and the next one takes it over because the process it names is gone.
  *
  * The file appears complete and exclusively (written aside, then hard-linked), so nobody reads half of it. A stale
  * one is renamed away before it is judged again: of two brokers that find it stale at once only one gets it. The
@@ -17,7 +17,17 @@ export class BrokerLock {
     private readonly content: string,
   ) {}
 
-  /** Throws an Error that names the other broker when one lives. */
+  /** Null when another broker lives that has the directory. */
+  static tryAcquire(directory: string): BrokerLock | null {
+    try {
+      return BrokerLock.acquire(directory);
+    } catch (error) {
+      if (error instanceof DirectoryTakenError) return null;
+      throw error;
+    }
+  }
+
+  /** Throws DirectoryTakenError, which names the other broker, when one lives. */
   static acquire(dataDir: string): BrokerLock {
     const path = join(dataDir, 'broker.pid');
     const aside = `${path}.${process.pid}.${randomBytes(4).toString('hex')}`;
@@ -29,7 +39,7 @@ export class BrokerLock {
         const found = readIfThere(path);
         if (found === null) continue;
         const owner = parseBrokerPid(found);
-        if (owner !== null && isAlive(owner)) throw new Error(refusal(dataDir, path, owner));
+        if (owner !== null && isAlive(owner)) throw new DirectoryTakenError(refusal(dataDir, path, owner));
         removeIfStill(path, found);
       }
     } finally {
@@ -49,6 +59,8 @@ export class BrokerLock {
     if (readIfThere(this.path) === this.content) rmSync(this.path, { force: true });
   }
 }
+
+export class DirectoryTakenError extends Error {}
 
 export function formatBrokerPid(owner: ProcessIdentity): string {
   return `${owner.pid}\n${owner.startedAt ?? ''}\n`;
