@@ -22,6 +22,8 @@ const common = {
 
 export default {
   maxWorkers: 2,
+  // Generous: a limit guards against hanging, not against a busy machine.
+  testTimeout: 60_000,
   projects: [
     { ...common, displayName: 'unit', testMatch: ['<rootDir>/src/**/*.spec.ts'] },
     {

@@ -23,7 +23,8 @@ function setUp() {
     type: () => reply,
     send: (bytes: Buffer) => (sent.push(JSON.parse(bytes.toString())), reply),
   };
-  const body = (text: unknown) => ({ body: Buffer.from(JSON.stringify(text)), owner: 'tenant' }) as FastifyRequest;
+  const body = (text: unknown) =>
+    ({ body: Buffer.from(JSON.stringify(text)), owner: 'tenant' }) as FastifyRequest;
   const controller = new AckController(service);
   return { controller, requests, owners, sent, body, reply: reply as unknown as FastifyReply };
 }

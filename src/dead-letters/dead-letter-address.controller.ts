@@ -26,7 +26,8 @@ export class DeadLetterAddressController {
   async delete(
     @Param('partitionId') partitionId: string,
     @Param('transactionId') transactionId: string,
-    @Req() { tenant }: FastifyRequest, @Res() reply: FastifyReply,
+    @Req() { tenant }: FastifyRequest,
+    @Res() reply: FastifyReply,
   ): Promise<void> {
     const address = messageAddress(tenant, partitionId, transactionId);
     const deleted = await this.letters.deleteAt(address);
@@ -39,7 +40,8 @@ export class DeadLetterAddressController {
   async retry(
     @Param('partitionId') partitionId: string,
     @Param('transactionId') transactionId: string,
-    @Req() { tenant }: FastifyRequest, @Res() reply: FastifyReply,
+    @Req() { tenant }: FastifyRequest,
+    @Res() reply: FastifyReply,
   ): Promise<void> {
     const address = messageAddress(tenant, partitionId, transactionId);
     const outcome = await this.replays.replayNewest(address);

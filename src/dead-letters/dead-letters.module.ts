@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { EncryptionModule } from '../encryption/encryption.module.js';
 import { HotlistModule } from '../hotlist/hotlist.module.js';
 import { QueueControlsModule } from '../queue-controls/queue-controls.module.js';
 import { BulkReplayService } from './bulk-replay.service.js';
@@ -8,7 +9,7 @@ import { DeadLettersService } from './dead-letters.service.js';
 import { ReplayService } from './replay.service.js';
 
 @Module({
-  imports: [HotlistModule, QueueControlsModule],
+  imports: [HotlistModule, QueueControlsModule, EncryptionModule],
   controllers: [DeadLettersController, DeadLetterAddressController],
   providers: [DeadLettersService, ReplayService, BulkReplayService],
 })

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { inPieces } from '../base/in-pieces.js';
+import { PayloadCipher } from '../encryption/payload-cipher.js';
 import type { MessageAddress } from '../http/message-address.js';
 import { RawSqlService } from '../raw-sql/raw-sql.service.js';
 import { withRetries } from '../raw-sql/with-retries.js';
@@ -21,22 +22,26 @@ const PURGE_LETTERS = 1000;
 /** Lists dead letters and deletes them. */
 @Injectable()
 export class DeadLettersService {
-  constructor(private readonly rawSql: RawSqlService) {}
+  constructor(
+    private readonly rawSql: RawSqlService,
+    private readonly cipher: PayloadCipher,
+  ) {}
 
-  /** Newest failure first, in pieces of bounded size. */
+  /** Newest failure first, in pieces of bounded size; payloads as they were pushed. */
   list(
     filter: DeadLetterFilter,
     { limit, offset }: { limit: number; offset: number },
   ): AsyncGenerator<readonly DeadLetterRow[]> {
-    return inPieces<DeadLetterRow>(limit, (last, wanted) =>
-      this.rawSql.call(getDlqMessagesV1, {
+    return inPieces<DeadLetterRow>(limit, async (last, wanted) => {
+      const rows = await this.rawSql.call(getDlqMessagesV1, {
         filter,
         before: last,
         limit: wanted,
         offset: last ? 0 : offset,
         bytesMax: PIECE_BYTES,
-      }),
-    );
+      });
+      return rows.map((row) => this.opened(row));
+    });
   }
 
   async count(filter: DeadLetterFilter): Promise<number> {
@@ -63,5 +68,10 @@ export class DeadLettersService {
 
   deleteAt(address: MessageAddress): Promise<DeletedMessage> {
     return withRetries(() => this.rawSql.callOne(deleteMessageV1, address));
+  }
+
+  private opened(row: DeadLetterRow): DeadLetterRow {
+    const payload = row.payload === null ? null : this.cipher.openText(row.payload, row.encrypted);
+    return payload === null ? row : { ...row, payload, encrypted: true };
   }
 }

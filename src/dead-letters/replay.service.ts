@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { CLOCK, type Clock } from '../base/clock/clock.js';
 import { BrokerError } from '../base/errors/broker-error.js';
 import { queueKey } from '../base/queue-key.js';
+import { QueueEncryption } from '../encryption/queue-encryption.js';
 import { HotlistService } from '../hotlist/hotlist.service.js';
 import type { MessageAddress } from '../http/message-address.js';
 import { PushAdmission } from '../queue-controls/push-admission.js';
@@ -41,6 +42,7 @@ export class ReplayService {
     private readonly rawSql: RawSqlService,
     private readonly hotlist: HotlistService,
     private readonly admission: PushAdmission,
+    private readonly encryption: QueueEncryption,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
@@ -55,7 +57,12 @@ export class ReplayService {
     const partition = target.partition ?? letter.partition;
     const messageId = mintUuid(this.clock.wallMs());
     const transactionId = replayTransactionId(id);
-    const segment = replaySegment(transactionId, messageId, { ...letter, payload });
+    // What was put aside in the clear must not go into an encrypted queue as it is; an envelope stays the one it is.
+    const stored =
+      !letter.encrypted && this.encryption.seals(tenant, queue)
+        ? { payload: this.encryption.seal(Buffer.from(payload)).toString(), encrypted: true }
+        : { payload, encrypted: letter.encrypted };
+    const segment = replaySegment(transactionId, messageId, { ...letter, ...stored });
     using _room = this.admission.isOpen ? null : await this.admission.admit(tenant, new Map([[queue, 1]]));
     const { result } = await withRetries(() =>
       this.rawSql.callOne(logDlqMoveV1, { tenant, id, queue, partition, ...segment }),

@@ -84,7 +84,9 @@ describe('RevisitTicker', () => {
     }
     expect(steps).toEqual([5000, 10_000, 12_000]);
     await endOfTurn();
-    expect(test.openings).toEqual(new Array(3).fill({ key, partition: '*' }));
+    // More names than are kept open the gate for everybody; the 2,000 of the last turn are named.
+    expect(test.openings.slice(0, 2)).toEqual(new Array(2).fill({ key, partition: '*' }));
+    expect(test.openings).toHaveLength(2 + 2000);
   });
 
   it('waits for times no single timer can hold', () => {

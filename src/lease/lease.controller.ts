@@ -16,7 +16,11 @@ export class LeaseController {
     @Req() request: FastifyRequest,
     @Res() reply: FastifyReply,
   ): Promise<void> {
-    const { renewed, expiresAt } = await this.leases.extend(leaseId, parseExtendBody(bodyOf(request)), request.owner);
+    const { renewed, expiresAt } = await this.leases.extend(
+      leaseId,
+      parseExtendBody(bodyOf(request)),
+      request.owner,
+    );
     sendJson(reply, 200, {
       leaseId,
       success: renewed > 0,

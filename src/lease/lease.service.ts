@@ -23,7 +23,12 @@ export class LeaseService {
     if (worker === '' || worker.includes('\0') || !worker.isWellFormed()) return NOTHING;
     // What this broker handed out it can name; for another broker's lease every cursor is looked at.
     const known = this.registry.partitionsOf(worker);
-    const renewal = await this.renew({ worker, seconds, owner, partitionIds: known.length > 0 ? known : null });
+    const renewal = await this.renew({
+      worker,
+      seconds,
+      owner,
+      partitionIds: known.length > 0 ? known : null,
+    });
     if (renewal.renewed > 0) this.registry.extend(worker, seconds * 1000);
     return renewal;
   }

@@ -34,12 +34,15 @@ export class MaintenanceService implements OnApplicationBootstrap, BeforeApplica
   ) {
     const periodMs = environment.QUEEN_CACHE_REFRESH_INTERVAL_MS;
     this.loop = new Loop('maintenance', periodMs, () => this.read(), Math.min(FIRST_DELAY_MS, periodMs));
-    news.onDue(() => void this.loop.runNow());
+    news.onDue(() => {
+      if (!this.loop.isStopping) void this.loop.runNow();
+    });
   }
 
   /** Before the port opens: a broker that starts during maintenance must not serve a single request without it. */
   async onApplicationBootstrap(): Promise<void> {
-    await this.loop.runNow();
+    await this.current();
+    this.loop.start();
   }
 
   async beforeApplicationShutdown(): Promise<void> {
@@ -75,15 +78,17 @@ export class MaintenanceService implements OnApplicationBootstrap, BeforeApplica
   }
 
   private applyPush(on: boolean): void {
-    if (this.pushMaintenance.isOn === on) return;
+    const isNews = this.pushMaintenance.isOn !== on;
     this.pushMaintenance.set(on);
+    if (!isNews) return;
     this.logger.log(`push maintenance is ${on ? 'on: pushes go to the spool' : 'off'}`);
   }
 
   /** Parked pops look again at once: they leave with 204, or stay parked as before. */
   private applyPop(on: boolean): void {
-    if (this.popMaintenance.isOn === on) return;
+    const isNews = this.popMaintenance.isOn !== on;
     this.popMaintenance.set(on);
+    if (!isNews) return;
     this.gates.wakeAll();
     this.logger.log(`pop maintenance is ${on ? 'on: pops answer 204' : 'off'}`);
   }

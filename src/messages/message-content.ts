@@ -13,6 +13,7 @@ export interface MessageContent {
   readonly headers: string | null;
   /** Raw JSON text. */
   readonly payload: string;
+  /** It is stored as an envelope, which the payload still is when nobody could open it. */
   readonly encrypted: boolean;
 }
 

@@ -21,7 +21,8 @@ export class MessagesController {
   async detail(
     @Param('partitionId') partitionId: string,
     @Param('transactionId') transactionId: string,
-    @Req() { tenant }: FastifyRequest, @Res() reply: FastifyReply,
+    @Req() { tenant }: FastifyRequest,
+    @Res() reply: FastifyReply,
   ): Promise<void> {
     const address = messageAddress(tenant, partitionId, transactionId);
     const { row, content } = await this.messages.detail(address);

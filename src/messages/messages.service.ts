@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { BrokerError } from '../base/errors/broker-error.js';
+import { PayloadCipher } from '../encryption/payload-cipher.js';
 import type { MessageAddress } from '../http/message-address.js';
 import { RawSqlService } from '../raw-sql/raw-sql.service.js';
 import { contentOfLetter, contentsIn, type MessageContent, readableContentsIn } from './message-content.js';
@@ -28,7 +29,10 @@ export interface ListedMessage {
 /** Reads messages for people: by page, and one by its address. */
 @Injectable()
 export class MessagesService {
-  constructor(private readonly rawSql: RawSqlService) {}
+  constructor(
+    private readonly rawSql: RawSqlService,
+    private readonly cipher: PayloadCipher,
+  ) {}
 
   async page(request: MessageListRequest): Promise<MessagePage> {
     const rows = await this.rawSql.call(listMessagesV1, request);
@@ -43,7 +47,7 @@ export class MessagesService {
       const [segment] = await this.rawSql.call(logSegmentAtV1, { partitionId, offset });
       const offsets = inSegment.map((row) => row.offset);
       const contents = segment?.base === base ? readableContentsIn(segment, offsets) : null;
-      yield inSegment.map((row, i) => ({ row, content: contents?.[i] ?? null }));
+      yield inSegment.map((row, i) => ({ row, content: contents ? this.opened(contents[i]) : null }));
     }
   }
 
@@ -55,7 +59,12 @@ export class MessagesService {
     const content = segment
       ? contentsIn(segment, [offset])[0]
       : letter && contentOfLetter(address.transactionId, letter);
-    return { row, content };
+    return { row, content: content && this.opened(content) };
+  }
+
+  private opened(content: MessageContent): MessageContent {
+    const payload = this.cipher.openText(content.payload, content.encrypted);
+    return payload === null ? content : { ...content, payload, encrypted: true };
   }
 }
 

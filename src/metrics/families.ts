@@ -2,13 +2,18 @@ import { AckRegistry } from '../ack-registry/ack-registry.js';
 import { AckService } from '../ack/ack.service.js';
 import { AckByHash } from '../ack/by-hash.js';
 import { AckFlusher } from '../ack/flush/ack-flusher.js';
+import { PopMaintenance, PushMaintenance } from '../base/maintenance/maintenance-switch.js';
+import { PushSpool } from '../base/spool/push-spool.js';
 import { HotlistService } from '../hotlist/hotlist.service.js';
 import { LimiterService } from '../limiter/limiter.service.js';
 import { FillWindow } from '../pop/fill-window.js';
 import { PopMetrics } from '../pop/pop.metrics.js';
+import { PutAside } from '../pop/put-aside.js';
 import { PushService } from '../push/push.service.js';
 import { RawSqlService } from '../raw-sql/raw-sql.service.js';
+import { RetentionLoop } from '../retention/retention.loop.js';
 import { WakeGateService } from '../wake-gate/wake-gate.service.js';
+import { maintenanceFamilies, retentionFamilies, spoolFamilies } from './background-families.js';
 import { EventLoop, type EventLoopDelay } from './event-loop.js';
 import { byLabel, one, type Family, type Sample } from './family.js';
 
@@ -19,6 +24,7 @@ const TOP_QUEUES = 20;
 export const familySources = [
   PopMetrics,
   FillWindow,
+  PutAside,
   PushService,
   AckService,
   AckFlusher,
@@ -29,11 +35,16 @@ export const familySources = [
   LimiterService,
   RawSqlService,
   EventLoop,
+  PushSpool,
+  PushMaintenance,
+  PopMaintenance,
+  RetentionLoop,
 ] as const;
 
 export function metricFamilies(
   pops: PopMetrics,
   fill: FillWindow,
+  putAside: PutAside,
   pushes: PushService,
   acks: AckService,
   ackFlusher: AckFlusher,
@@ -44,16 +55,30 @@ export function metricFamilies(
   limiter: LimiterService,
   rawSql: RawSqlService,
   loop: EventLoop,
+  spool: PushSpool,
+  pushMaintenance: PushMaintenance,
+  popMaintenance: PopMaintenance,
+  retention: RetentionLoop,
 ): Family[] {
   return [
     ...processFamilies(loop),
     ...trafficFamilies(pops, fill, pushes, acks),
+    byLabel(
+      'queen_pop_put_aside_total',
+      'counter',
+      'Messages that had used up their deliveries (maxDeliveries), by what became of them.',
+      'result',
+      () => ({ ...putAside.stats() }),
+    ),
     ...batchFamilies(pushes, ackFlusher),
     ...ackFamilies(ackByHash, registry),
     ...hotlistFamilies(hotlist),
     ...gateFamilies(gates),
     ...laneFamilies(limiter),
     ...databaseFamilies(rawSql),
+    ...spoolFamilies(spool),
+    ...maintenanceFamilies(pushMaintenance, popMaintenance),
+    ...retentionFamilies(retention),
   ];
 }
 

@@ -5,6 +5,7 @@ import { HotlistModule } from '../hotlist/hotlist.module.js';
 import { LimiterModule } from '../limiter/limiter.module.js';
 import { PopModule } from '../pop/pop.module.js';
 import { PushModule } from '../push/push.module.js';
+import { RetentionModule } from '../retention/retention.module.js';
 import { WakeGateModule } from '../wake-gate/wake-gate.module.js';
 import { Activity } from './activity.js';
 import { EventLoop } from './event-loop.js';
@@ -24,6 +25,7 @@ import { METRIC_FAMILIES, PrometheusExposition } from './prometheus.exposition.j
     HotlistModule,
     LimiterModule,
     WakeGateModule,
+    RetentionModule,
   ],
   controllers: [MetricsController, MetricsJsonController],
   providers: [

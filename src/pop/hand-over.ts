@@ -4,6 +4,7 @@ import { queueKey } from '../base/queue-key.js';
 import { SegmentDamagedError } from '../segment/segment-damaged.error.js';
 import { AckRegistry } from '../ack-registry/ack-registry.js';
 import type { BatchHead, LeaseCollector } from '../ack-registry/lease-collector.js';
+import { PayloadCipher } from '../encryption/payload-cipher.js';
 import { QueueConfigService } from '../queue-config/queue-config.service.js';
 import { batchEndOf, type ClaimedPartition } from './claim.js';
 import { nothing, type Delivery } from './delivery.js';
@@ -29,6 +30,7 @@ export class HandOver {
   constructor(
     private readonly ackRegistry: AckRegistry,
     private readonly queueConfig: QueueConfigService,
+    private readonly cipher: PayloadCipher,
   ) {}
 
   /** @throws BrokerError `segment_damaged` when nothing of the claim can be read */
@@ -46,7 +48,11 @@ export class HandOver {
     request: PopRequest,
     claimed: readonly ClaimedPartition[],
   ): Promise<Delivery> {
-    const context: AnswerContext = { leaseId: request.autoAck ? '' : request.workerId, group: request.group };
+    const context: AnswerContext = {
+      leaseId: request.autoAck ? '' : request.workerId,
+      group: request.group,
+      cipher: this.cipher.hasKey ? this.cipher : null,
+    };
     const first = claimed[0];
     const head = JSON.stringify({
       success: true,

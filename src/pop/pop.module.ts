@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { AckRegistryModule } from '../ack-registry/ack-registry.module.js';
+import { EncryptionModule } from '../encryption/encryption.module.js';
 import { HotlistModule } from '../hotlist/hotlist.module.js';
 import { LimiterModule } from '../limiter/limiter.module.js';
 import { QueueConfigModule } from '../queue-config/queue-config.module.js';
@@ -31,6 +32,7 @@ import { PutAside } from './put-aside.js';
     WakeGateModule,
     QueueConfigModule,
     QueueControlsModule,
+    EncryptionModule,
   ],
   controllers: [PopController],
   providers: [

@@ -1,3 +1,5 @@
+import { sealUnits } from '../encryption/envelope.js';
+import type { QueueEncryption } from '../encryption/queue-encryption.js';
 import { MAX_RAW_BYTES } from '../segment/segment.js';
 import { uuidText, writeUuidText } from '../segment/uuid-v7.js';
 import type { Countdown } from './countdown.js';
@@ -9,11 +11,14 @@ import { PushMessage, RefusedItem, type PushResult } from './push-message.js';
 export interface PartitionGroup {
   readonly target: PartitionTarget;
   readonly messages: PushMessage[];
+  /** Its payloads are stored as envelopes. */
+  readonly isSealed: boolean;
   /** By transactionId, of those that clients gave; made with the first. */
   leaders: Map<string, PushMessage> | null;
 }
 
 const UUID_TEXT_BYTES = 36;
+const SEALED = { encrypted: true };
 
 /**
  * Sorts the items of one request by partition, and finds repetitions inside it: key (queue, partition, transactionId),
@@ -22,11 +27,20 @@ const UUID_TEXT_BYTES = 36;
 export class ItemGroups {
   private readonly byKey = new Map<string, PartitionGroup>();
   private last: PartitionGroup | null = null;
+  private sealUnits = 0;
 
   constructor(
     private readonly tenant: string,
     private readonly request: Countdown,
+    private readonly encryption: QueueEncryption,
   ) {}
+
+  /** What sealing has cost since the last call, for a TurnBudget. */
+  takeSealUnits(): number {
+    const units = this.sealUnits;
+    this.sealUnits = 0;
+    return units;
+  }
 
   /** In order of their first item. */
   get groups(): Iterable<PartitionGroup> {
@@ -46,7 +60,8 @@ export class ItemGroups {
       item.transactionId === null,
       item.traceId,
       item.headers,
-      item.payload,
+      group.isSealed ? this.seal(item.payload) : item.payload,
+      group.isSealed ? SEALED : undefined,
     );
     if (message.bytes > MAX_RAW_BYTES) {
       this.request.takeOff(); // it never becomes part of the wait
@@ -70,13 +85,22 @@ export class ItemGroups {
     return message;
   }
 
+  private seal(payload: Buffer): Buffer {
+    const envelope = this.encryption.seal(payload);
+    this.sealUnits += sealUnits(envelope.length);
+    return envelope;
+  }
+
   private groupOf(queue: string, partition: string): PartitionGroup {
     // Items of one partition mostly stand together; then no key is put together at all.
     const { last } = this;
     if (last && last.target.queue === queue && last.target.partition === partition) return last;
     const target = partitionTarget(this.tenant, queue, partition);
     let group = this.byKey.get(target.key);
-    if (!group) this.byKey.set(target.key, (group = { target, messages: [], leaders: null }));
+    if (!group) {
+      const isSealed = this.encryption.seals(this.tenant, queue);
+      this.byKey.set(target.key, (group = { target, messages: [], isSealed, leaders: null }));
+    }
     this.last = group;
     return group;
   }

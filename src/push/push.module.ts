@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { environmentConfig } from '../base/config/environment.js';
 import { PushReplay } from '../base/spool/push-spool.js';
+import { EncryptionModule } from '../encryption/encryption.module.js';
 import { HotlistModule } from '../hotlist/hotlist.module.js';
 import { LimiterModule } from '../limiter/limiter.module.js';
 import { QueueControlsModule } from '../queue-controls/queue-controls.module.js';
@@ -17,7 +18,7 @@ import { PUSH_OPTIONS, pushOptions } from './push.options.js';
 import { PushService } from './push.service.js';
 
 @Module({
-  imports: [LimiterModule, HotlistModule, QueueControlsModule],
+  imports: [LimiterModule, HotlistModule, QueueControlsModule, EncryptionModule],
   controllers: [PushController],
   providers: [
     { provide: PUSH_OPTIONS, inject: [environmentConfig.KEY], useFactory: pushOptions },

@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { item, pushBench, settled } from '../../test/support/push.js';
 import { BrokerError } from '../base/errors/broker-error.js';
 import { DEFAULT_TENANT } from '../base/names/names.js';
+import type { QueueEncryption } from '../encryption/queue-encryption.js';
 import { decodeSegment, MAX_RAW_BYTES } from '../segment/segment.js';
 import { uuidText } from '../segment/uuid-v7.js';
 import type { PushResult } from './push-message.js';
@@ -212,6 +213,65 @@ describe('PushService', () => {
       log.failure = () => new BrokerError('pool');
       await expect(push([{}])).rejects.toThrow();
       expect(service.stats().bufferedBytes).toBe(0);
+    });
+  });
+
+  describe('encryption', () => {
+    const encryption = (seal: (payload: Buffer) => Buffer) =>
+      ({
+        isIdle: false,
+        seals: (tenant: string, queue: string) => tenant === DEFAULT_TENANT && queue === 'secret',
+        seal,
+      }) as unknown as QueueEncryption;
+    const marked = encryption((payload) => Buffer.concat([Buffer.from('sealed '), payload]));
+
+    it('seals what goes to an encrypted queue, and nothing else', async () => {
+      const { push, log } = pushBench({ encryption: marked });
+      const payload = Buffer.from('1');
+      const results = await push([
+        { queue: 'secret', payload, transactionId: 't' },
+        { queue: 'q', payload },
+        { queue: 'secret', payload, transactionId: 't' },
+        { queue: 'secret', payload, problem },
+      ]);
+      expect(statuses(results)).toEqual(['queued', 'queued', 'duplicate', 'failed']);
+      expect([log.payloads('secret', 'p'), log.payloads('q', 'p')]).toEqual([['sealed 1'], ['1']]);
+    });
+
+    it('counts the envelopes as memory beside the body', async () => {
+      const { push, log, service } = pushBench({ encryption: marked });
+      const release = log.hold();
+      const bytes = 3_000_000;
+      const plain = push([{ payload: Buffer.alloc(bytes, 0x31) }]);
+      await settled();
+      const before = service.stats().bufferedBytes;
+      const sealed = push([{ queue: 'secret', payload: Buffer.alloc(bytes, 0x31) }]);
+      await settled();
+      expect(service.stats().bufferedBytes - before).toBeGreaterThan(before + bytes);
+      release();
+      await Promise.all([plain, sealed]);
+      expect(service.stats().bufferedBytes).toBe(0);
+    });
+
+    it('lets others run while it seals', async () => {
+      let turns = 0;
+      const sealedIn: number[] = [];
+      const { service } = pushBench({
+        encryption: encryption((payload) => {
+          sealedIn.push(turns);
+          return payload;
+        }),
+      });
+      const items = Array.from({ length: 2_000 }, () => item({ queue: 'secret' }));
+      let isDone = false;
+      const watch = () => {
+        turns += 1;
+        if (!isDone) setImmediate(watch);
+      };
+      setImmediate(watch);
+      await service.push({ items }, { tenant: DEFAULT_TENANT, bodyBytes: 1 });
+      isDone = true;
+      expect(new Set(sealedIn).size).toBeGreaterThan(5);
     });
   });
 

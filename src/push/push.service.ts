@@ -1,6 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { CLOCK, type Clock } from '../base/clock/clock.js';
 import { BrokerError } from '../base/errors/broker-error.js';
+import { ENVELOPE_BYTES } from '../encryption/envelope.js';
+import { QueueEncryption } from '../encryption/queue-encryption.js';
 import { PushAdmission } from '../queue-controls/push-admission.js';
 import { mintUuids } from '../segment/uuid-v7.js';
 import { ByteBudget } from './byte-budget.js';
@@ -34,6 +36,8 @@ export interface PushStats extends FlusherStats {
 /** What one item costs beside its bytes in the body: parsed item, message, ids, views of the body. */
 const ITEM_BYTES = 512;
 const SLICE_ITEMS = 1_000;
+/** Each may hold a large payload to encrypt. */
+const SEALING_SLICE_ITEMS = 20;
 
 /** Items in, verdicts out: minted ids, groups by partition, and a wait for the flushes that carry them. */
 @Injectable()
@@ -44,6 +48,7 @@ export class PushService {
   constructor(
     private readonly flusher: Flusher,
     private readonly admission: PushAdmission,
+    private readonly encryption: QueueEncryption,
     @Inject(CLOCK) private readonly clock: Clock,
     @Inject(PUSH_OPTIONS) options: PushOptions,
   ) {
@@ -60,18 +65,22 @@ export class PushService {
    */
   async push({ items }: PushRequest, { tenant, bodyBytes }: PushOrigin): Promise<PushResult[]> {
     if (items.length === 0) return [];
-    using _held = this.budget.take(bodyBytes + items.length * ITEM_BYTES);
+    const isSealing =
+      !this.encryption.isIdle && items.some(({ queue }) => this.encryption.seals(tenant, queue));
+    const envelopeBytes = isSealing ? (bodyBytes * 4) / 3 + items.length * ENVELOPE_BYTES : 0;
+    using _held = this.budget.take(bodyBytes + items.length * ITEM_BYTES + envelopeBytes);
     using _room = this.admission.isOpen ? null : await this.admission.admit(tenant, countByQueue(items));
 
     const request = new Countdown();
-    const groups = new ItemGroups(tenant, request);
+    const groups = new ItemGroups(tenant, request, this.encryption);
     const results: PushResult[] = [];
     const turn = new TurnBudget();
-    for (let start = 0; start < items.length; start += SLICE_ITEMS) {
-      const end = Math.min(items.length, start + SLICE_ITEMS);
+    const sliceItems = isSealing ? SEALING_SLICE_ITEMS : SLICE_ITEMS;
+    for (let start = 0; start < items.length; start += sliceItems) {
+      const end = Math.min(items.length, start + sliceItems);
       const ids = mintUuids(end - start, this.clock.wallMs());
       for (let i = start; i < end; i++) results.push(groups.add(items[i], ids[i - start]));
-      const pause = turn.spend(end - start);
+      const pause = turn.spend(end - start + groups.takeSealUnits());
       if (pause) await pause;
     }
     for (const { target, messages } of groups.groups) {

@@ -19,7 +19,11 @@ export class QueuesController {
 
   /** Always 200 with a body, also for a queue that is not there: clients delete before they create. */
   @Delete('resources/queues/:queue')
-  async delete(@Param('queue') queue: string, @Req() { tenant }: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+  async delete(
+    @Param('queue') queue: string,
+    @Req() { tenant }: FastifyRequest,
+    @Res() reply: FastifyReply,
+  ): Promise<void> {
     const problem = nameProblem('queue', queue);
     if (problem) throw new BrokerError('bad_name', problem);
     sendJson(reply, 200, await this.queues.delete(tenant, queue));

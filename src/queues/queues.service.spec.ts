@@ -1,10 +1,11 @@
-import { beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { BrokerError } from '../base/errors/broker-error.js';
 import { QueueEvents } from '../base/queue-events.js';
 import type { HotlistService } from '../hotlist/hotlist.service.js';
 import type { QueueConfigService } from '../queue-config/queue-config.service.js';
 import type { Procedure } from '../raw-sql/procedure.js';
+import type { QueueEncryption } from '../encryption/queue-encryption.js';
 import type { QueueControls } from '../queue-controls/queue-controls.service.js';
 import type { RawSqlService } from '../raw-sql/raw-sql.service.js';
 import { SqlStatementError } from '../raw-sql/sql-failure.js';
@@ -22,9 +23,11 @@ let answer: (name: string) => Promise<unknown>;
 let readBack: () => Promise<unknown>;
 let events: QueueEvents;
 let service: QueuesService;
+let encryptionReads: number;
 
 beforeEach(() => {
   steps = [];
+  encryptionReads = 0;
   answer = () => Promise.resolve(configured);
   readBack = () => Promise.resolve(config);
   events = new QueueEvents();
@@ -51,6 +54,13 @@ beforeEach(() => {
     { open: (...args: unknown[]) => steps.push(['open', ...args]) } as unknown as WakeGateService,
     events,
     { refreshAfterChange: () => Promise.resolve() } as unknown as QueueControls,
+    {
+      hasKey: false,
+      refreshAfterChange: () => {
+        encryptionReads += 1;
+        return Promise.resolve();
+      },
+    } as unknown as QueueEncryption,
   );
 });
 
@@ -73,6 +83,17 @@ describe('configure', () => {
     readBack = () => Promise.reject(new BrokerError('pool', 'pool'));
     expect(await service.configure('t', request)).toBe(configured);
     expect(steps.map(([step]) => step)).toEqual(['configure_queue_v1', 'forget', 'get', 'open']);
+  });
+
+  it('reads which queues are encrypted before it answers, and warns when there is no key for them', async () => {
+    const warn = jest.spyOn(Logger.prototype, 'warn').mockImplementation(() => undefined);
+    await service.configure('t', request);
+    expect([encryptionReads, warn.mock.calls]).toEqual([1, []]);
+    answer = () => Promise.resolve({ ...configured, options: { encryptionEnabled: true } });
+    await service.configure('t', { queue: 'orders', options: { encryptionEnabled: true } });
+    expect(encryptionReads).toBe(2);
+    expect(warn.mock.calls).toEqual([[expect.stringContaining('without QUEEN_ENCRYPTION_KEY')]]);
+    warn.mockRestore();
   });
 
   it('says which option was refused, in the words of the database', async () => {

@@ -2,6 +2,7 @@ import { Injectable, Logger } from '@nestjs/common';
 import { BrokerError } from '../base/errors/broker-error.js';
 import { queueKey } from '../base/queue-key.js';
 import { QueueEvents } from '../base/queue-events.js';
+import { QueueEncryption } from '../encryption/queue-encryption.js';
 import { HotlistService } from '../hotlist/hotlist.service.js';
 import { QueueConfigService } from '../queue-config/queue-config.service.js';
 import { QueueControls } from '../queue-controls/queue-controls.service.js';
@@ -35,6 +36,7 @@ export class QueuesService {
     private readonly gates: WakeGateService,
     private readonly events: QueueEvents,
     private readonly controls: QueueControls,
+    private readonly encryption: QueueEncryption,
   ) {}
 
   /** @throws BrokerError `bad_option` with the database's text, which names the option */
@@ -44,7 +46,16 @@ export class QueuesService {
       .catch(asBadOption);
     const key = queueKey(tenant, queue);
     this.queueConfig.forget(tenant, queue);
-    await Promise.all([this.applyNow(tenant, queue, key), this.controls.refreshAfterChange()]);
+    await Promise.all([
+      this.applyNow(tenant, queue, key),
+      this.controls.refreshAfterChange(),
+      this.encryption.refreshAfterChange(),
+    ]);
+    if (configured.options.encryptionEnabled === true && !this.encryption.hasKey) {
+      this.logger.warn(
+        `queue ${JSON.stringify(queue)} is to be encrypted, but without QUEEN_ENCRYPTION_KEY payloads are stored as they are`,
+      );
+    }
     // A shorter window or delay may have made something visible for pops that are parked.
     this.gates.open(key);
     return configured;

@@ -60,7 +60,8 @@ export class DrainLoop implements OnApplicationBootstrap, BeforeApplicationShutd
   }
 
   private get mayGoOn(): boolean {
-    return !this.maintenance.isOn && !this.loop.isStopping;
+    // Not known right after the start: what was spooled in maintenance must not come out before its end.
+    return this.maintenance.isKnown && !this.maintenance.isOn && !this.loop.isStopping;
   }
 
   /** Until nothing is left, or something stands in the way. */

@@ -47,7 +47,8 @@ export class TracesController {
   async ofMessage(
     @Param('partitionId') partitionId: string,
     @Param('transactionId') transactionId: string,
-    @Req() { tenant }: FastifyRequest, @Res() reply: FastifyReply,
+    @Req() { tenant }: FastifyRequest,
+    @Res() reply: FastifyReply,
   ): Promise<void> {
     const address = messageAddress(tenant, partitionId, transactionId);
     await sendJsonStream(reply, 200, renderTraces(this.traces.ofMessage(address), traceFields));

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import type { QueueEncryption } from '../encryption/queue-encryption.js';
 import type { PushItem } from '../push/push-item.js';
 import { decodeSegment } from '../segment/segment.js';
 import { hashTransactionIds } from '../segment/transaction-hash.js';
@@ -18,7 +19,9 @@ function item(partition: string, transactionId: string | null, payload = '1'): P
   };
 }
 
-const pack = (items: PushItem[]) => packPushes('t', items, 1000);
+const plain = { seals: () => false } as unknown as QueueEncryption;
+
+const pack = (items: PushItem[], encryption = plain) => packPushes('t', items, 1000, encryption);
 
 const idsIn = (blob: Buffer, count: number) =>
   decodeSegment(blob, count)
@@ -65,6 +68,20 @@ describe('packing pushes', () => {
     const big = `"${'x'.repeat(3 * 1024 * 1024)}"`;
     const bySize = await pack([item('a', '1', big), item('a', '2', big), item('a', '3')]);
     expect(bySize.segments.map(({ count }) => count)).toEqual([1, 2]);
+  });
+
+  it('seals the payloads of encrypted queues, and marks them', async () => {
+    const encryption = {
+      seals: (tenant: string, queue: string) => tenant === 't' && queue === 'secret',
+      seal: (payload: Buffer) => Buffer.from(`sealed ${payload}`),
+    } as unknown as QueueEncryption;
+    const secret = { ...item('a', 't2', '2'), queue: 'secret' };
+    const { segments } = await pack([item('a', 't1', '1'), secret], encryption);
+    const frames = segments.map(({ blob }) => decodeSegment(blob, 1).frames()[0]);
+    expect(frames.map(({ payload, encrypted }) => [payload.toString(), encrypted])).toEqual([
+      ['1', false],
+      ['sealed 2', true],
+    ]);
   });
 
   it('of nothing is nothing', async () => {

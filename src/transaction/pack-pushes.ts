@@ -1,4 +1,6 @@
 import { BrokerError } from '../base/errors/broker-error.js';
+import { sealUnits } from '../encryption/envelope.js';
+import type { QueueEncryption } from '../encryption/queue-encryption.js';
 import { partitionTarget, type PartitionTarget } from '../push/partition-target.js';
 import type { PushItem } from '../push/push-item.js';
 import type { PushSegmentArgs } from '../push/push.procedures.js';
@@ -27,6 +29,8 @@ export interface PackedPushes {
 
 interface PartitionItems {
   readonly target: PartitionTarget;
+  /** Payloads are stored as envelopes. */
+  readonly isSealed: boolean;
   readonly frames: FrameInput[];
   /** By transactionId, of those that clients gave. */
   readonly known: Map<string, PushedItem>;
@@ -49,14 +53,17 @@ export async function packPushes(
   tenant: string,
   items: readonly PushItem[],
   nowMs: number,
+  encryption: QueueEncryption,
 ): Promise<PackedPushes> {
   const ids = mintUuids(items.length, nowMs);
   const partitions = new Map<string, PartitionItems>();
   const turn = new TurnBudget();
   const pushed: PushedItem[] = [];
   for (let i = 0; i < items.length; i++) {
-    pushed.push(place(partitionOf(partitions, tenant, items[i]), items[i], ids[i]));
-    const pause = turn.spend(1);
+    const partition = partitionOf(partitions, tenant, items[i], encryption);
+    const payload = partition.isSealed ? encryption.seal(items[i].payload) : items[i].payload;
+    pushed.push(place(partition, items[i], payload, ids[i]));
+    const pause = turn.spend(partition.isSealed ? sealUnits(payload.length) : 1);
     if (pause) await pause;
   }
 
@@ -85,14 +92,23 @@ function partitionOf(
   partitions: Map<string, PartitionItems>,
   tenant: string,
   { queue, partition }: PushItem,
+  encryption: QueueEncryption,
 ): PartitionItems {
   const target = partitionTarget(tenant, queue, partition);
   let found = partitions.get(target.key);
-  if (!found) partitions.set(target.key, (found = { target, frames: [], known: new Map() }));
+  if (!found) {
+    const isSealed = encryption.seals(tenant, queue);
+    partitions.set(target.key, (found = { target, isSealed, frames: [], known: new Map() }));
+  }
   return found;
 }
 
-function place({ frames, known }: PartitionItems, item: PushItem, messageId: Buffer): PushedItem {
+function place(
+  { frames, known, isSealed }: PartitionItems,
+  item: PushItem,
+  payload: Buffer,
+  messageId: Buffer,
+): PushedItem {
   const given = item.transactionId;
   const isMinted = given === null || given === '';
   const transactionId = isMinted ? uuidText(messageId) : given;
@@ -104,8 +120,8 @@ function place({ frames, known }: PartitionItems, item: PushItem, messageId: Buf
     transactionId: Buffer.from(transactionId),
     traceId: item.traceId,
     headers: item.headers,
-    payload: item.payload,
-    encrypted: false,
+    payload,
+    encrypted: isSealed,
   };
   if (frameSize(frame) > MAX_RAW_BYTES)
     throw new BrokerError('body_too_large', `a message must not be larger than ${MAX_RAW_BYTES} bytes`);

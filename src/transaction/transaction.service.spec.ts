@@ -9,6 +9,7 @@ import { parseEnvironment } from '../base/config/environment.js';
 import { BrokerError } from '../base/errors/broker-error.js';
 import type { HotlistService } from '../hotlist/hotlist.service.js';
 import type { LimiterService } from '../limiter/limiter.service.js';
+import type { QueueEncryption } from '../encryption/queue-encryption.js';
 import type { PushAdmission } from '../queue-controls/push-admission.js';
 import type { Procedure } from '../raw-sql/procedure.js';
 import type { RawSqlService } from '../raw-sql/raw-sql.service.js';
@@ -89,6 +90,7 @@ beforeEach(() => {
       } as unknown as DeadLetter,
     ),
     { isOpen: true } as unknown as PushAdmission,
+    { seals: () => false } as unknown as QueueEncryption,
     new ManualClock(),
     parseEnvironment({}),
   );

@@ -3,6 +3,7 @@ import type { AckGroup } from '../ack/ack-group.js';
 import { CLOCK, type Clock } from '../base/clock/clock.js';
 import { BrokerError } from '../base/errors/broker-error.js';
 import { environmentConfig, type Environment } from '../base/config/environment.js';
+import { QueueEncryption } from '../encryption/queue-encryption.js';
 import { LimiterService } from '../limiter/limiter.service.js';
 import type { Permit } from '../limiter/permit.js';
 import { ByteBudget } from '../push/byte-budget.js';
@@ -74,6 +75,7 @@ export class TransactionService {
     private readonly rawSql: RawSqlService,
     private readonly afterCommit: AfterCommit,
     private readonly admission: PushAdmission,
+    private readonly encryption: QueueEncryption,
     @Inject(CLOCK) private readonly clock: Clock,
     @Inject(environmentConfig.KEY) environment: Environment,
   ) {
@@ -114,7 +116,7 @@ export class TransactionService {
     refuseUnknown(operations);
     const acks = await groupAcks(operations);
     const ackHashes = await hashesOf(acks);
-    const pushes = await packPushes(tenant, itemsOf(operations), this.clock.wallMs());
+    const pushes = await packPushes(tenant, itemsOf(operations), this.clock.wallMs(), this.encryption);
     const args = { tenant, leases, segments: pushes.segments, acks, ackHashes };
 
     const lane = pushes.segments.length > 0 ? 'push' : 'ack';

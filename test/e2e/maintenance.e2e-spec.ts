@@ -188,6 +188,24 @@ describe('push maintenance', () => {
     }
   });
 
+  it('shows in the metrics, and what waits on disk with it', async () => {
+    const valueOf = async (name: string) => {
+      const text = await (await fetch(`${broker.base}/metrics/prometheus`)).text();
+      return Number(new RegExp(`^${name} (.*)$`, 'm').exec(text)?.[1]);
+    };
+    expect(await valueOf('queen_maintenance_mode_enabled')).toBe(0);
+    await broker.post(PUSH, { enabled: true });
+    await push('q', 'm0', 'm1');
+    expect(await valueOf('queen_maintenance_mode_enabled')).toBe(1);
+    expect(await valueOf('queen_file_buffer_pending')).toBe(2);
+    expect(await valueOf('queen_spool_written_total')).toBe(2);
+    await broker.post(PUSH, { enabled: false });
+    await waitFor(async () => (await buffered()) === 0, { ...SOON, what: 'the spool to be drained' });
+    expect(await valueOf('queen_spool_replayed_total')).toBe(2);
+    expect(await valueOf('queen_file_buffer_pending')).toBe(0);
+    expect(await valueOf('queen_file_buffer_db_healthy')).toBe(1);
+  });
+
   it('with the spool switched off takes no push at all', async () => {
     const none = await startBroker({ database: broker.database, QUEEN_SPOOL: false });
     try {

@@ -16,7 +16,7 @@ describe.each(candidatePaths)('when no connection comes free, %s', (_, settings)
       ...settings,
       DB_POOL_SIZE: POOL_SIZE,
       QUEEN_POOL_RESERVE: 2,
-      DB_POOL_WAIT_MS: 150,
+      DB_POOL_WAIT_MS: 3000,
     });
     sql = broker.broker.app.get(RawSqlService);
   });
@@ -44,20 +44,13 @@ describe.each(candidatePaths)('when no connection comes free, %s', (_, settings)
 
   it('every pop is 500 "pool", and delivers again afterwards', async () => {
     await broker.push([{ queue: 'pool.x', partition: 'p', payload: 1 }]);
-    await withoutConnections(async () => {
-      for (const path of [queuePath('pool.x'), partitionPath('pool.x', 'p'), '']) {
-        for (const wait of [false, true]) {
-          const answer = await broker.pop(path, {
-            namespace: 'pool',
-            consumerGroup: 'g',
-            wait,
-            timeout: 5000,
-          });
-          expect([path, wait, answer.status]).toEqual([path, wait, 500]);
-          expect(answer.body).toEqual({ error: 'pool', code: 'pool' });
-        }
-      }
-    });
+    const paths = [queuePath('pool.x'), partitionPath('pool.x', 'p'), ''];
+    const query = { namespace: 'pool', consumerGroup: 'g', timeout: 15_000 };
+    const pops = await withoutConnections(() =>
+      Promise.all(paths.flatMap((path) => [true, false].map((wait) => broker.pop(path, { ...query, wait })))),
+    );
+    for (const { status, body } of pops)
+      expect([status, body]).toEqual([500, { error: 'pool', code: 'pool' }]);
     expect((await broker.pop(queuePath('pool.x'), { consumerGroup: 'g' })).body.messages).toMatchObject([
       { data: 1, deliveryAttempt: 1 },
     ]);
@@ -66,34 +59,27 @@ describe.each(candidatePaths)('when no connection comes free, %s', (_, settings)
   it('an ack says so for each of its items, and works when it is repeated', async () => {
     await broker.push(numbered('m', 3).map((payload) => ({ queue: 'acks', partition: 'p', payload })));
     const { messages, leaseId } = (await broker.pop(queuePath('acks'))).body;
-    await withoutConnections(async () => {
-      for (const count of [3, 2]) {
-        const answer = await broker.ackBatch(acksFor(messages.slice(0, count)));
-        expect(answer.status).toBe(200);
-        expect(answer.body.map(({ success, error }) => [success, error])).toEqual(
-          Array(count).fill([false, 'pool']),
-        );
-      }
-      expect(await broker.post(`/api/v1/lease/${leaseId}/extend`)).toMatchObject({
-        status: 500,
-        body: { error: 'pool', code: 'pool' },
-      });
-    });
+    const [whole, part, extended] = await withoutConnections(() =>
+      Promise.all([
+        broker.ackBatch(acksFor(messages)),
+        broker.ackBatch(acksFor(messages.slice(0, 2))),
+        broker.post(`/api/v1/lease/${leaseId}/extend`),
+      ]),
+    );
+    expect([whole.status, part.status]).toEqual([200, 200]);
+    expect(whole.body.map(({ success, error }) => [success, error])).toEqual(Array(3).fill([false, 'pool']));
+    expect(part.body.map(({ success, error }) => [success, error])).toEqual(Array(2).fill([false, 'pool']));
+    expect(extended).toMatchObject({ status: 500, body: { error: 'pool', code: 'pool' } });
     expect((await broker.ackBatch(acksFor(messages))).body.every(({ success }) => success)).toBe(true);
     expect(await broker.pop(queuePath('acks'))).toMatchObject({ status: 204 });
   });
 
   it('configure and delete are 500 "pool"', async () => {
-    await withoutConnections(async () => {
-      expect(await broker.configure('later', {})).toMatchObject({
-        status: 500,
-        body: { error: 'pool', code: 'pool' },
-      });
-      expect(await broker.del('/api/v1/resources/queues/later')).toMatchObject({
-        status: 500,
-        body: { code: 'pool' },
-      });
-    });
+    const answers = await withoutConnections(() =>
+      Promise.all([broker.configure('later', {}), broker.del('/api/v1/resources/queues/later')]),
+    );
+    for (const { status, body } of answers)
+      expect([status, body]).toEqual([500, { error: 'pool', code: 'pool' }]);
     expect(await broker.configure('later', {})).toMatchObject({ status: 200 });
   });
 

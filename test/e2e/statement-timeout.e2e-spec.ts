@@ -50,6 +50,7 @@ describe.each(candidatePaths)('a statement that takes too long, %s', (_, setting
       within: 2000,
       what: 'the backend of the cancelled statement to be gone',
     });
+    expect(sql.stats().quarantined).toBe(quarantined + 1);
     await s1.rollback();
 
     expect(

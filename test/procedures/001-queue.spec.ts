@@ -216,6 +216,38 @@ describe('the settings of a queue', () => {
   });
 });
 
+describe('the encrypted queues', () => {
+  it('are those of every tenant whose payloads are to be encrypted, and no others', async () => {
+    const configure = (queue: string, encryptionEnabled: boolean, tenant = TENANT) =>
+      run(db, ['select queen.configure_queue_v1($1, $2, $3)', [queue, { encryptionEnabled }, tenant]]);
+    await configure('secret', true);
+    await configure('secret', true, OTHER_TENANT);
+    await configure('plain', false);
+    await configure('secret no more', true);
+    await configure('secret no more', false);
+    const rows = await run(db, [
+      `select * from queen.encrypted_queues_v1() where r_queue in ('secret', 'plain', 'secret no more')
+        order by r_tenant`,
+      [],
+    ]);
+    expect(rows).toEqual([TENANT, OTHER_TENANT].sort().map((r_tenant) => ({ r_tenant, r_queue: 'secret' })));
+  });
+
+  it('are found without a look at the others', async () => {
+    await db.query('begin');
+    try {
+      await db.query(`insert into queen.queues (name) select 'plain ' || n from generate_series(1, 5000) n`);
+      await db.query('analyze queen.queues');
+      const { rows } = await db.query(
+        'explain select tenant_id, name from queen.queues where encryption_enabled',
+      );
+      expect(JSON.stringify(rows)).toContain('idx_queues_encrypted');
+    } finally {
+      await db.query('rollback');
+    }
+  });
+});
+
 describe('providing a queue that may be missing', () => {
   const provision = (name: string, tenant = TENANT) =>
     scalar<string | null>(db, ['select queen.provision_queue_v1($1, $2)', [name, tenant]]);

@@ -89,7 +89,9 @@ describe(`six sessions at once (seed ${SEED})`, () => {
   it('update in place on the hot path (I43)', async () => {
     for (const table of ['log_consumers', 'log_partitions']) {
       const { updates, hot } = await updatesOf(table);
-      expect({ table, share: hot / updates > 0.8 }).toEqual({ table, share: true });
+      // A partition's indexed last_write_at moves once a second at most (Z13), however busy the machine is.
+      const stamps = table === 'log_partitions' ? end.partitions.length * (SECONDS + 30) : 0;
+      expect({ table, inPlace: updates - hot <= updates * 0.2 + stamps }).toEqual({ table, inPlace: true });
     }
   });
 

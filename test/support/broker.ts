@@ -1,3 +1,4 @@
+import { jest } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -6,6 +7,9 @@ import { createBroker, type Broker } from '../../src/boot/create-broker.js';
 import { databaseFrom } from '../../src/boot/database-from.js';
 import { parseEnvironment } from '../../src/base/config/environment.js';
 import { createTestDatabase, type TestDatabase } from './database.js';
+
+// A broker starts in a fraction of a second, and in several on a machine that is busy with other things.
+jest.setTimeout(20_000);
 
 /** A broker on a port of its own with a database of its own, in this process. */
 export interface TestBroker {

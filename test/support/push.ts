@@ -4,6 +4,7 @@ import { QueueEvents } from '../../src/base/queue-events.js';
 import { isoMicros } from '../../src/base/time/iso-micros.js';
 import { DEFAULT_TENANT } from '../../src/base/names/names.js';
 import { splitQueueKey } from '../../src/base/queue-key.js';
+import type { QueueEncryption } from '../../src/encryption/queue-encryption.js';
 import type { HotlistService } from '../../src/hotlist/hotlist.service.js';
 import { defaultLimiterOptions } from '../../src/limiter/limiter.options.js';
 import { LimiterService } from '../../src/limiter/limiter.service.js';
@@ -339,8 +340,7 @@ export interface Offer {
   count: number;
 }
 
-export interface PushBench {
-  log: FakeLog;
+export interface PushStack {
   clock: ManualClock;
   limiter: LimiterService;
   offers: Offer[];
@@ -351,21 +351,37 @@ export interface PushBench {
   push(items: Partial<PushItem>[]): Promise<PushResult[]>;
 }
 
-/** No queue is paused or bounded. */
-const openAdmission = { isOpen: true } as unknown as PushAdmission;
+export interface PushBench extends PushStack {
+  log: FakeLog;
+}
 
-interface BenchOptions extends PushOptions {
+export interface PushStackOptions extends PushOptions {
+  /** None by default. */
+  encryption: QueueEncryption;
   /** Memory of the dedup indexes; none by default. */
   dedupBytesMax: number;
 }
 
+/** No queue is paused or bounded. */
+const noEncryption = { isIdle: true, seals: () => false } as unknown as QueueEncryption;
+const openAdmission = { isOpen: true } as unknown as PushAdmission;
+
 /** The push path with real lanes over a fake log; over the log of another bench it is a second broker. */
 export function pushBench(
-  options: Partial<BenchOptions> = {},
+  options: Partial<PushStackOptions> = {},
   pushPermits = 8,
   log = new FakeLog(),
 ): PushBench {
   Logger.overrideLogger(false); // failures are half of what is tested
+  return { log, ...pushStack(log.rawSql, options, pushPermits) };
+}
+
+/** The push path over any database. */
+export function pushStack(
+  rawSql: RawSqlService,
+  options: Partial<PushStackOptions> = {},
+  pushPermits = 8,
+): PushStack {
   const clock = new ManualClock();
   const lanes = {
     ...defaultLimiterOptions.lanes,
@@ -378,21 +394,19 @@ export function pushBench(
       void offers.push({ queue: splitQueueKey(key).queue, partition, count }),
   } as Partial<HotlistService> as HotlistService;
   const all = { bundlePartitionsMax: 64, flushesInFlightMax: 2, bufferBytesMax: 2 ** 28, ...options };
-  const { rawSql } = log;
   const sender = new BundleSender(rawSql, clock);
   const events = new QueueEvents();
-  const dedup = new DedupIndexes(new HashReader(rawSql), events, clock, {
-    bytesMax: options.dedupBytesMax ?? 0,
-  });
+  const dedupOptions = { bytesMax: options.dedupBytesMax ?? 0 };
+  const dedup = new DedupIndexes(new HashReader(rawSql), events, clock, dedupOptions);
   dedup.onModuleInit();
   const flusher = new Flusher(limiter, sender, new Originals(rawSql), dedup, hotlist, all);
-  const service = new PushService(flusher, openAdmission, clock, all);
+  const service = new PushService(flusher, openAdmission, options.encryption ?? noEncryption, clock, all);
   const push = (items: Partial<PushItem>[]) => {
     const full = items.map(item);
     const bodyBytes = full.reduce((sum, { payload }) => sum + payload.length, 0);
     return service.push({ items: full }, { tenant: DEFAULT_TENANT, bodyBytes });
   };
-  return { log, clock, limiter, offers, flusher, dedup, events, service, push };
+  return { clock, limiter, offers, flusher, dedup, events, service, push };
 }
 
 export function item(values: Partial<PushItem> = {}): PushItem {

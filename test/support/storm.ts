@@ -28,6 +28,8 @@ export interface Storm {
    * before its wait, so what waits is told apart by session: one that does a single thing.
    */
   lockWaits: LockWait[];
+  /** How often each session was looked at. */
+  looks: number;
 }
 
 /**
@@ -39,7 +41,7 @@ export async function storm(
   { sessions, forMs = Infinity, rounds = Infinity, goesOn = () => true }: StormOptions,
   work: (client: pg.Client, session: number, round: number) => Promise<unknown>,
 ): Promise<Storm> {
-  const result: Storm = { rounds: 0, failures: [], lockWaits: [] };
+  const result: Storm = { rounds: 0, failures: [], lockWaits: [], looks: 0 };
   const observer = await db.connect({ application_name: 'observer' });
   const clients = await Promise.all(
     Array.from({ length: sessions }, (_, i) => db.connect({ application_name: `session ${i}` })),
@@ -67,6 +69,7 @@ export async function storm(
          where datname = current_database() and wait_event_type = 'Lock' and application_name ~ '^session '`,
       );
       result.lockWaits.push(...rows);
+      result.looks++;
       return running === 0;
     },
     { within: 60_000, what: `${sessions} sessions to finish` },

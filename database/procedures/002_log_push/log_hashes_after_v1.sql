@@ -73,7 +73,13 @@ begin
         order by x.base_offset
       ) t;
       if r_hashes is null then
-        v_from := v_from + c_piece; -- purged: the caller notices that the rest does not follow
+        -- Purged: the caller notices that the rest does not follow. Straight to the next row, for a gap may be any size.
+        select x.base_offset into v_from
+        from queen.log_txns x
+        where x.partition_id = r_partition_id and x.base_offset >= v_from + c_piece
+        order by x.base_offset
+        limit 1;
+        exit when not found;
         continue;
       end if;
       return next;

@@ -3,13 +3,20 @@ import { Injectable } from '@nestjs/common';
 /** A switch in memory. What it shall be stands in the database; src/maintenance reads it there and sets this. */
 class Switch {
   private on = false;
+  private known = false;
 
   get isOn(): boolean {
     return this.on;
   }
 
+  /** False until it was set for the first time: what must not happen in maintenance waits for that. */
+  get isKnown(): boolean {
+    return this.known;
+  }
+
   set(on: boolean): void {
     this.on = on;
+    this.known = true;
   }
 }
 

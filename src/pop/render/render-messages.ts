@@ -1,4 +1,5 @@
 import { isoMicros } from '../../base/time/iso-micros.js';
+import type { PayloadCipher } from '../../encryption/payload-cipher.js';
 import { decodeSegment } from '../../segment/segment.js';
 import type { Frame } from '../../segment/frame.js';
 import type { ClaimedPartition, ClaimedSegment } from '../claim.js';
@@ -7,13 +8,15 @@ import type { JsonWriter } from './json-writer.js';
 export interface AnswerContext {
   leaseId: string;
   group: string;
+  /** Null: this broker has no key, so stored payloads are served as they are. */
+  cipher: PayloadCipher | null;
 }
 
 /** Called with each frame as it is written: the ack registry collects transactionIds here. */
 export type OnFrame = (frame: Frame) => void;
 
 /**
- * Writes the messages of one claimed segment, comma-separated, payloads byte for byte as they were stored.
+ * Writes the messages of one claimed segment, comma-separated, payloads byte for byte as they were pushed.
  * `first` says whether a comma is due before the first.
  * @throws SegmentDamagedError with nothing of this segment written
  */
@@ -36,7 +39,9 @@ export function renderSegment(
     const { traceId, producerSub, headers } = frame;
     if (traceId) writer.ascii(',"traceId":"').uuid(traceId, 0).ascii('","data":');
     else writer.ascii(',"traceId":null,"data":');
-    if (frame.payloadEnd > frame.payloadStart)
+    const opened = context.cipher?.open(frame.payload, frame.encrypted);
+    if (opened) writer.bytes(opened);
+    else if (frame.payloadEnd > frame.payloadStart)
       writer.bytes(frame.buffer, frame.payloadStart, frame.payloadEnd);
     else writer.ascii('null');
     if (producerSub) writer.ascii(',"producerSub":').string(producerSub);

@@ -17,7 +17,7 @@ describe('HashBlock', () => {
     );
     fc.assert(
       fc.property(fc.array(key, { maxLength: 200 }), fc.array(key, { maxLength: 20 }), (keys, others) => {
-        const block = new HashBlock();
+        const block = HashBlock.growing();
         const expected = new Map<string, number[]>();
         for (const [number, [low, high]] of keys.entries()) {
           block.append(low, high);
@@ -38,7 +38,7 @@ describe('HashBlock', () => {
   });
 
   it('tells that it does not know all numbers of a key that comes without end, and stays quick', () => {
-    const block = new HashBlock();
+    const block = HashBlock.behind(BLOCK_KEYS_MAX);
     for (let n = 0; n < 100_000; n++) block.append(7, 7);
     block.append(8, 8);
     const numbers: number[] = [];
@@ -55,15 +55,33 @@ describe('HashBlock', () => {
         [1, 0],
         [0, 1],
       ]) {
-        const block = new HashBlock();
+        const block = HashBlock.behind(BLOCK_KEYS_MAX);
         for (let n = 0; n < 100_000; n++) block.append(byLow * n * step, byHigh * n * step);
         expect(numbersOf(block, byLow * 99_999 * step, byHigh * 99_999 * step).at(-1)).toBe(99_999);
       }
     }
   });
 
-  it('takes at most 16 bytes a key when it is full', () => {
-    const block = new HashBlock();
+  it('grows up to a size that can be copied quickly; the ones behind it have theirs from the start', () => {
+    const first = HashBlock.growing();
+    expect(first.bytes).toBeLessThan(600);
+    for (let n = 0; !first.isFull; n++) first.append(n, n);
+    expect(first.length).toBe(65_536);
+    expect(numbersOf(first, 55_555, 55_555)).toEqual([55_555]);
+    const sizes = [65_536, 131_072, 262_143, 262_144, 10_000_000].map(
+      (held) => HashBlock.behind(held).bytes - 256,
+    );
+    expect(sizes.map((bytes) => bytes / 16)).toEqual([
+      65_536,
+      131_072,
+      131_072,
+      BLOCK_KEYS_MAX,
+      BLOCK_KEYS_MAX,
+    ]);
+  });
+
+  it('takes 16 bytes a key when it is full', () => {
+    const block = HashBlock.behind(BLOCK_KEYS_MAX);
     for (let n = 0; n < BLOCK_KEYS_MAX; n++) block.append(n, n);
     expect(block.isFull).toBe(true);
     expect(block.bytes / BLOCK_KEYS_MAX).toBeLessThan(16.01);

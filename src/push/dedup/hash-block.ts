@@ -1,8 +1,10 @@
 import { randomInt } from 'node:crypto';
 
-/** Growing beyond this would copy for longer than a turn of the event loop should take. */
+/** Larger blocks would be quicker to search, and hold memory for longer than their oldest keys are needed. */
 export const BLOCK_KEYS_MAX = 1 << 18;
-const KEYS_MIN_LOG2 = 4;
+/** A block grows by copying itself; beyond this it would hold up the event loop. */
+const GROWN_KEYS_MAX = 1 << 16;
+const KEYS_MIN = 1 << 4;
 /** The key, and two slots of four bytes each. */
 export const BYTES_PER_KEY = 8 + 2 * 4;
 /** The object and its two arrays, before they hold anything. */
@@ -23,20 +25,39 @@ const MULTIPLY_HIGH = randomInt(2 ** 32) | 1;
  * Open addressing: a slot holds a number + 1 and points into the keys, which lie in order. Half of the slots stay free.
  */
 export class HashBlock {
-  private capacity = 1 << KEYS_MIN_LOG2;
-  private keys = new Uint32Array(2 * this.capacity);
-  private slots = new Uint32Array(2 * this.capacity);
+  private keys: Uint32Array;
+  private slots: Uint32Array;
   /** The upper bits of a product are the ones that all of the key has gone into. */
-  private shift = 32 - (KEYS_MIN_LOG2 + 1);
+  private shift: number;
   private count = 0;
   private isCrowded = false;
+
+  private constructor(
+    private capacity: number,
+    private readonly keysMax: number,
+  ) {
+    this.keys = new Uint32Array(2 * capacity);
+    this.slots = new Uint32Array(2 * capacity);
+    this.shift = Math.clz32(2 * capacity) + 1;
+  }
+
+  /** A small one that grows, for the first keys of an index. */
+  static growing(): HashBlock {
+    return new HashBlock(KEYS_MIN, GROWN_KEYS_MAX);
+  }
+
+  /** One that never grows, for an index that holds so many keys already: it at most doubles the memory. */
+  static behind(held: number): HashBlock {
+    const capacity = Math.min(BLOCK_KEYS_MAX, Math.max(KEYS_MIN, 1 << (31 - Math.clz32(held))));
+    return new HashBlock(capacity, capacity);
+  }
 
   get length(): number {
     return this.count;
   }
 
   get isFull(): boolean {
-    return this.count === BLOCK_KEYS_MAX;
+    return this.count === this.keysMax;
   }
 
   /** Memory held, filled or not. */

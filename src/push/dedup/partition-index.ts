@@ -2,8 +2,8 @@ import { HASH_BYTES } from '../../segment/transaction-hash.js';
 import { AgeMarks } from './age-marks.js';
 import { HashBlock } from './hash-block.js';
 
-/** Without its blocks. */
-const OVERHEAD_BYTES = 512;
+/** Without its blocks; with its place in a map, and the key of that. */
+const OVERHEAD_BYTES = 800;
 const BYTES_PER_MARK = 16;
 
 interface Stretch {
@@ -112,7 +112,8 @@ export class PartitionIndex {
   private blockFor(offset: number): HashBlock {
     const last = this.stretches.at(-1);
     if (last && !last.block.isFull) return last.block;
-    const block = new HashBlock();
+    const held = this.stretches.reduce((sum, { block }) => sum + block.length, 0);
+    const block = held === 0 ? HashBlock.growing() : HashBlock.behind(held);
     this.stretches.push({ base: offset, block });
     return block;
   }

@@ -4,7 +4,7 @@ import { queueKey } from '../../base/queue-key.js';
 import { HotlistService } from '../../hotlist/hotlist.service.js';
 import { LimiterService } from '../../limiter/limiter.service.js';
 import type { Permit } from '../../limiter/permit.js';
-import { DedupIndexes } from '../dedup/dedup-indexes.js';
+import { DedupIndexes, type DedupStats } from '../dedup/dedup-indexes.js';
 import type { DedupPromise } from '../dedup/dedup-promise.js';
 import type { PartitionTarget } from '../partition-target.js';
 import type { PushMessage } from '../push-message.js';
@@ -33,6 +33,7 @@ export interface FlusherStats {
   inFlight: number;
   /** Partitions with messages waiting or in flight. */
   partitions: number;
+  dedup: DedupStats;
 }
 
 /**
@@ -86,6 +87,7 @@ export class Flusher {
       rttMs: this.sender.rttMs,
       inFlight: this.inFlight,
       partitions: this.plan.partitions,
+      dedup: this.dedup.stats(),
     };
   }
 

@@ -1,0 +1,74 @@
+import type { PopMaintenance, PushMaintenance } from '../base/maintenance/maintenance-switch.js';
+import type { PushSpool } from '../base/spool/push-spool.js';
+import type { RetentionLoop } from '../retention/retention.loop.js';
+import { byLabel, one, type Family } from './family.js';
+
+/** Messages on disk (names as in the original broker, and those of the serve path's own list). */
+export function spoolFamilies(spool: PushSpool): Family[] {
+  const stats = () => spool.stats();
+  const dbHealthy = () => (stats().dbHealthy ? 1 : 0);
+  return [
+    one('queen_file_buffer_pending', 'gauge', 'Messages waiting on disk.', () => stats().pending),
+    one('queen_file_buffer_failed', 'gauge', 'Messages on disk that were set aside.', () => stats().failed),
+    one('queen_file_buffer_db_healthy', 'gauge', '0 while pushes go to disk.', dbHealthy),
+    one('queen_spool_files', 'gauge', 'Files of messages waiting.', () => stats().files),
+    one('queen_spool_bytes', 'gauge', 'Disk space of the spool.', () => stats().bytes),
+    one(
+      'queen_spool_oldest_age_seconds',
+      'gauge',
+      'Age of the oldest message waiting; beyond a dedup window its replay may repeat messages.',
+      () => (stats().oldestAgeMs ?? 0) / 1000,
+    ),
+    one('queen_spool_written_total', 'counter', 'Messages written to disk.', () => stats().written),
+    one('queen_spool_replayed_total', 'counter', 'Messages stored from disk.', () => stats().replayed),
+    one(
+      'queen_spool_failed_total',
+      'counter',
+      'Messages that could not be written to disk.',
+      () => stats().writeFailures,
+    ),
+    one(
+      'queen_spool_quarantined_files',
+      'gauge',
+      'Files of messages that were set aside.',
+      () => stats().failedFiles,
+    ),
+  ];
+}
+
+export function maintenanceFamilies(push: PushMaintenance, pop: PopMaintenance): Family[] {
+  return [
+    one('queen_maintenance_mode_enabled', 'gauge', '1 during push maintenance.', () => (push.isOn ? 1 : 0)),
+    one('queen_pop_maintenance_enabled', 'gauge', '1 during pop maintenance.', () => (pop.isOn ? 1 : 0)),
+  ];
+}
+
+export function retentionFamilies(retention: RetentionLoop): Family[] {
+  const stats = () => retention.stats();
+  return [
+    one('queen_retention_leader', 'gauge', '1 on the broker that sweeps.', () => (stats().isLeader ? 1 : 0)),
+    one('queen_retention_sweeps_total', 'counter', 'Sweeps made here.', () => stats().sweeps),
+    one(
+      'queen_retention_age_seconds',
+      'gauge',
+      'Since a sweep went well, or was left to another broker.',
+      () => stats().ageMs / 1000,
+    ),
+    one(
+      'queen_retention_unread_messages_total',
+      'counter',
+      'Messages deleted by a rule before every existing group had read them.',
+      () => stats().unreadMessages,
+    ),
+    one(
+      'queen_retention_failed_steps_total',
+      'counter',
+      'Steps given up until the next sweep.',
+      () => stats().failures,
+    ),
+    byLabel('queen_retention_deleted_total', 'counter', 'What was deleted here, by kind.', 'kind', () => {
+      const { segments, messages, hashRows, partitions, historyRows } = stats();
+      return { segments, messages, hash_rows: hashRows, partitions, history_rows: historyRows };
+    }),
+  ];
+}
