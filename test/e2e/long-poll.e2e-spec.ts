@@ -251,4 +251,18 @@ describe('with the ring', () => {
     expect(sql.stats().statements - before).toBeLessThan(20);
     await broker.stop();
   }, 20_000);
+
+  it('empty polls that do not wait ask the database nothing', async () => {
+    const broker = await startBroker();
+    await known(broker, 'polled');
+    const poll = () => broker.pop(queuePath('polled'), { consumerGroup: 'g' });
+    await poll();
+    const sql = broker.broker.app.get(RawSqlService);
+    const before = sql.stats().statements;
+    for (let i = 0; i < 50; i++) expect(await poll()).toMatchObject({ status: 204 });
+    expect(sql.stats().statements - before).toBeLessThan(5); // the background looks at its own tables now and then
+    await push(broker, 'polled', 'p', 'm');
+    expect(await poll()).toMatchObject({ status: 200 });
+    await broker.stop();
+  });
 });

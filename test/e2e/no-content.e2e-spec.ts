@@ -28,6 +28,8 @@ describe('an answer without content', () => {
     for (const name of ['content-length', 'transfer-encoding', 'content-type'])
       expect([name, headers.has(name)]).toEqual([name, false]);
     expect(headers.get('connection')).toBe('keep-alive');
+    // Longer than clients and load balancers keep an idle connection: the broker must not be the one that ends it.
+    expect(Number(/timeout=(\d+)/.exec(headers.get('keep-alive') ?? '')?.[1])).toBeGreaterThan(90);
     // What follows on the connection begins with the next answer, not with left-over bytes.
     expect(await connection.send(rawRequest('GET', '/health')).response()).toMatchObject({ status: 200 });
     expect(connection.unread).toHaveLength(0);

@@ -103,7 +103,7 @@ describe.each(candidatePaths)('when no connection comes free, %s', (_, settings)
   it('a request that failed leaves nothing behind', async () => {
     await withoutConnections(() =>
       Promise.all(
-        numbered('leak', 60).map((queue, i) =>
+        numbered('leak', 30).map((queue, i) =>
           i % 3 === 0
             ? broker.push([{ queue, payload: 1 }])
             : i % 3 === 1
@@ -117,7 +117,7 @@ describe.each(candidatePaths)('when no connection comes free, %s', (_, settings)
       what: 'the pool to be whole again',
     });
     expect(
-      await Promise.all(numbered('leak', 20).map((queue) => pushUntilStored(broker, queue, 'p', 'x'))),
+      await Promise.all(numbered('leak', 10).map((queue) => pushUntilStored(broker, queue, 'p', 'x'))),
     ).toHaveLength(20);
   });
 });

@@ -20,6 +20,8 @@ const SEGMENT_FRAMES_MAX = 5_000;
 const SEGMENT_BYTES_MAX = 4 * 1024 * 1024;
 const FLUSH_BYTES_MAX = 16 * 1024 * 1024;
 const KIB = 1024;
+/** Hashes that an index takes in in about a microsecond. */
+const HASHES_PER_UNIT = 8;
 
 type ReadySegment = PackedSegment & { readonly promise: DedupPromise };
 
@@ -139,7 +141,7 @@ export class Flusher {
       this.mark(packed, outcomes);
       if (outcomes.some(({ status }) => status !== 'failed')) this.divert.stored();
       packed.forEach((segment, k) => this.conclude(segment, outcomes[k], survivors));
-      packed.forEach((segment, k) => this.learn(segment, outcomes[k]));
+      await this.learn(packed, outcomes);
     } catch (error) {
       // Nothing above is expected to throw. If it does, an answer is owed all the same.
       this.logger.error(`push flush failed: ${String(error)}`, (error as Error).stack);
@@ -161,7 +163,8 @@ export class Flusher {
       } catch (error) {
         for (const message of segment.items) message.failed(asBrokerError(error));
       }
-      const pause = turn.spend(segment.items.length + segment.bytes / KIB);
+      // Each message is packed, and its id is looked for.
+      const pause = turn.spend(2 * segment.items.length + segment.bytes / KIB);
       if (pause) await pause;
     }
     return packed;
@@ -175,9 +178,16 @@ export class Flusher {
     });
   }
 
-  /** Before the partition's next segment leaves. */
-  private learn(segment: ReadySegment, outcome: SegmentOutcome): void {
-    if (outcome.status !== 'failed') this.dedup.learn(segment, segment.promise, outcome);
+  /** When all have their answers, and before the next segments of these partitions leave. */
+  private async learn(packed: readonly ReadySegment[], outcomes: readonly SegmentOutcome[]): Promise<void> {
+    const turn = new TurnBudget();
+    for (const [k, segment] of packed.entries()) {
+      const outcome = outcomes[k];
+      if (outcome.status === 'failed') continue;
+      this.dedup.learn(segment, segment.promise, outcome);
+      const pause = turn.spend(segment.count / HASHES_PER_UNIT);
+      if (pause) await pause;
+    }
   }
 
   private conclude(
