@@ -1,10 +1,6 @@
 import 'reflect-metadata';
 import { Logger } from '@nestjs/common';
-import {
-  loadEnvironment,
-  unknownSettings,
-  type Environment,
-} from './base/config/environment.js';
+import { loadEnvironment, unknownSettings, type Environment } from './base/config/environment.js';
 import { createBroker, type Broker } from './boot/create-broker.js';
 import { databaseFrom, namesDatabase } from './boot/database-from.js';
 import { prepareSchema } from './boot/prepare-schema.js';

@@ -65,7 +65,7 @@ export class NotifyBus implements HintBus {
     clearTimeout(this.retryTimer);
     clearInterval(this.peerTimer);
     await this.sending;
-    await Promise.all([this.hearer, this.sender].map((client) => client?.end().catch(() => undefined)));
+    for (const client of [this.hearer, this.sender]) await client?.end().catch(() => undefined);
   }
 
   private async connect(): Promise<void> {

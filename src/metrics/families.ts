@@ -4,6 +4,7 @@ import { AckByHash } from '../ack/by-hash.js';
 import { AckFlusher } from '../ack/flush/ack-flusher.js';
 import { PopMaintenance, PushMaintenance } from '../base/maintenance/maintenance-switch.js';
 import { PushSpool } from '../base/spool/push-spool.js';
+import { PayloadCipher } from '../encryption/payload-cipher.js';
 import { HotlistService } from '../hotlist/hotlist.service.js';
 import { LimiterService } from '../limiter/limiter.service.js';
 import { FillWindow } from '../pop/fill-window.js';
@@ -39,6 +40,7 @@ export const familySources = [
   PushMaintenance,
   PopMaintenance,
   RetentionLoop,
+  PayloadCipher,
 ] as const;
 
 export function metricFamilies(
@@ -59,6 +61,7 @@ export function metricFamilies(
   pushMaintenance: PushMaintenance,
   popMaintenance: PopMaintenance,
   retention: RetentionLoop,
+  cipher: PayloadCipher,
 ): Family[] {
   return [
     ...processFamilies(loop),
@@ -79,6 +82,12 @@ export function metricFamilies(
     ...spoolFamilies(spool),
     ...maintenanceFamilies(pushMaintenance, popMaintenance),
     ...retentionFamilies(retention),
+    one(
+      'queen_encryption_unreadable_total',
+      'counter',
+      'Encrypted payloads served as they are stored, for want of their key.',
+      () => cipher.failures,
+    ),
   ];
 }
 

@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { AckRegistryModule } from '../ack-registry/ack-registry.module.js';
 import { AckModule } from '../ack/ack.module.js';
+import { EncryptionModule } from '../encryption/encryption.module.js';
 import { HotlistModule } from '../hotlist/hotlist.module.js';
 import { LimiterModule } from '../limiter/limiter.module.js';
 import { PopModule } from '../pop/pop.module.js';
@@ -26,6 +27,7 @@ import { METRIC_FAMILIES, PrometheusExposition } from './prometheus.exposition.j
     LimiterModule,
     WakeGateModule,
     RetentionModule,
+    EncryptionModule,
   ],
   controllers: [MetricsController, MetricsJsonController],
   providers: [

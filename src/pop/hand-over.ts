@@ -51,7 +51,7 @@ export class HandOver {
     const context: AnswerContext = {
       leaseId: request.autoAck ? '' : request.workerId,
       group: request.group,
-      cipher: this.cipher.hasKey ? this.cipher : null,
+      cipher: this.cipher,
     };
     const first = claimed[0];
     const head = JSON.stringify({

@@ -190,6 +190,11 @@ describe('without the right key', () => {
     await broker.push([{ queue: 'sealed', partition: 'p', payload: SECRET }]);
     const [frame] = await stored('sealed');
     const envelope: unknown = JSON.parse(frame.payload.toString());
+    const unreadable = async () =>
+      (await (await fetch(`${withoutKey.base}/metrics/prometheus`)).text()).match(
+        /^queen_encryption_unreadable_total (\d+)$/m,
+      )?.[1];
+    const before = Number(await unreadable());
     for (const [group, other] of [
       ['none', withoutKey],
       ['wrong', otherKey],
@@ -198,6 +203,7 @@ describe('without the right key', () => {
       expect(popped.body.messages.map(({ data }) => data)).toEqual([envelope]);
       expect((await other.ackBatch(acksFor(popped.body.messages))).body).toMatchObject([{ success: true }]);
     }
+    expect(Number(await unreadable()) - before).toBe(1);
   });
 
   it('payloads are stored as they are: never an error', async () => {

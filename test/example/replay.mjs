@@ -96,7 +96,7 @@ async function consume(base, queues, name, expected, fails) {
 }
 
 async function work(base, queues, group, expected, fails, worker) {
-  for (let round = worker, idle = 0; group.done.size < group.total && idle < 40; ) {
+  for (let round = worker, idle = 0; group.done.size < group.total && idle < 40;) {
     const queue = queues[round % queues.length];
     const answer = await fetch(
       `${base}/api/v1/pop/queue/${encodeURIComponent(queue)}?consumerGroup=${group.name}&batch=${POP_BATCH}&partitions=10&wait=true&timeout=250`,

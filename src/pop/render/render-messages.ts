@@ -8,8 +8,7 @@ import type { JsonWriter } from './json-writer.js';
 export interface AnswerContext {
   leaseId: string;
   group: string;
-  /** Null: this broker has no key, so stored payloads are served as they are. */
-  cipher: PayloadCipher | null;
+  cipher: PayloadCipher;
 }
 
 /** Called with each frame as it is written: the ack registry collects transactionIds here. */
@@ -30,6 +29,8 @@ export function renderSegment(
 ): void {
   const frames = decodeSegment(segment.blob, segment.messageCount).frames(segment.startIdx, segment.take);
   const tail = Buffer.from(messageTail(partition, segment, context));
+  const { cipher } = context;
+  const { hasKey } = cipher;
   let comma = !first;
   for (const frame of frames) {
     writer.ascii(comma ? ',{"id":"' : '{"id":"');
@@ -39,7 +40,8 @@ export function renderSegment(
     const { traceId, producerSub, headers } = frame;
     if (traceId) writer.ascii(',"traceId":"').uuid(traceId, 0).ascii('","data":');
     else writer.ascii(',"traceId":null,"data":');
-    const opened = context.cipher?.open(frame.payload, frame.encrypted);
+    // Where there is neither a mark nor a key, no view of the payload is made.
+    const opened = frame.encrypted || hasKey ? cipher.open(frame.payload, frame.encrypted) : null;
     if (opened) writer.bytes(opened);
     else if (frame.payloadEnd > frame.payloadStart)
       writer.bytes(frame.buffer, frame.payloadStart, frame.payloadEnd);

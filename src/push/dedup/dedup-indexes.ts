@@ -145,17 +145,18 @@ export class DedupIndexes implements OnModuleInit, OnModuleDestroy {
     if (verdict.status !== 'queued') return;
     const { baseOffset, createdAt } = verdict;
     const end = baseOffset + hashes.length / HASH_BYTES - 1;
+    if (end <= index.verified) return; // what was read in the background held it already
     index.knownEnd = Math.max(index.knownEnd, end);
-    if (baseOffset > index.verified + 1) {
-      if (index.knownEnd - index.verified > BEHIND_MAX) this.catchUp(target, index);
-    } else if (baseOffset === index.verified + 1) {
-      const createdAtMicros = parseInstant(createdAt);
-      if (createdAtMicros === null) throw new Error(`time ${createdAt} cannot be read`);
+    const createdAtMicros = parseInstant(createdAt);
+    if (createdAtMicros === null) throw new Error(`time ${createdAt} cannot be read`);
+    if (baseOffset === index.verified + 1) {
       index.forgetOlder(createdAtMicros);
       index.extend(baseOffset, hashes, createdAtMicros);
-      this.shelf.weigh(target.key);
+    } else {
+      index.keepAhead(baseOffset, hashes, createdAtMicros);
+      if (index.knownEnd - index.verified > BEHIND_MAX) this.catchUp(target, index);
     }
-    // Below: what was read in the background held this segment already.
+    this.shelf.weigh(target.key);
   }
 
   /** `known`: an offset that exists, the higher the better. */

@@ -40,11 +40,6 @@ export class HashReader implements OnModuleDestroy {
     this.isClosed = true;
   }
 
-  /** Readings that wait or are under way. */
-  get open(): number {
-    return this.waiting.length;
-  }
-
   read(reading: HashReading): void {
     this.waiting.push(reading);
     if (!this.isRunning) void this.run();

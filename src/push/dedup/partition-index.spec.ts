@@ -40,6 +40,26 @@ describe('PartitionIndex', () => {
     expect([offsetsOf(index, 'a'), offsetsOf(index, 'b'), offsetsOf(index, 'c')]).toEqual([[0], [1], [2]]);
   });
 
+  it('keeps what came too early until the rest is there', () => {
+    const index = indexFrom();
+    index.keepAhead(2, hashTransactionIds(['c']), SECOND);
+    index.keepAhead(3, hashTransactionIds(['d', 'e']), SECOND);
+    index.keepAhead(9, hashTransactionIds(['j']), SECOND);
+    expect([index.verified, offsetsOf(index, 'd')]).toEqual([-1, []]);
+    index.extend(0, hashTransactionIds(['a', 'b', 'c']), SECOND);
+    expect(index.verified).toBe(4);
+    expect(['c', 'd', 'e', 'j'].map((id) => offsetsOf(index, id))).toEqual([[2], [3], [4], []]);
+  });
+
+  it('keeps little that came too early', () => {
+    const index = indexFrom();
+    const hashes = hashTransactionIds(Array.from({ length: 1000 }, (_, n) => `m${n}`));
+    for (let base = 1; base < 1_000_000; base += 1000) index.keepAhead(base, hashes, SECOND);
+    expect(index.bytes).toBeLessThan(300_000);
+    index.extend(0, hashTransactionIds(['first']), SECOND);
+    expect(index.verified).toBe(16_000);
+  });
+
   it('forgets what has left the window, and says from when on it is complete', () => {
     const index = indexFrom();
     for (let n = 0; n < 100; n++) index.extend(n, hashTransactionIds([`m${n}`]), n * SECOND);

@@ -5,6 +5,9 @@ import { HashBlock } from './hash-block.js';
 /** Without its blocks; with its place in a map, and the key of that. */
 const OVERHEAD_BYTES = 800;
 const BYTES_PER_MARK = 16;
+/** Segments and bytes that are kept until what comes before them is known. */
+const AHEAD_MAX = 64;
+const AHEAD_BYTES_MAX = 256 * 1024;
 
 interface Stretch {
   /** Offset of the block's first hash. */
@@ -25,6 +28,8 @@ export class PartitionIndex {
   knownEnd: number;
   private readonly stretches: Stretch[] = [];
   private readonly marks = new AgeMarks();
+  private readonly ahead: { base: number; hashes: Buffer; createdAtMicros: number }[] = [];
+  private aheadBytes = 0;
   private verifiedEnd: number;
   private since: number;
   /** What is stored below has left the window. */
@@ -52,7 +57,7 @@ export class PartitionIndex {
   }
 
   get bytes(): number {
-    return OVERHEAD_BYTES + this.blockBytes + this.marks.count * BYTES_PER_MARK;
+    return OVERHEAD_BYTES + this.blockBytes + this.aheadBytes + this.marks.count * BYTES_PER_MARK;
   }
 
   /**
@@ -81,19 +86,26 @@ export class PartitionIndex {
    * them already is passed over. False, and nothing done, when they do not follow what it knows.
    */
   extend(base: number, hashes: Buffer, createdAtMicros: number): boolean {
-    const end = base + hashes.length / HASH_BYTES - 1;
     if (base > this.verifiedEnd + 1) return false;
-    for (let offset = this.verifiedEnd + 1; offset <= end; offset++) {
-      const at = (offset - base) * HASH_BYTES;
-      this.blockFor(offset).append(hashes.readUInt32LE(at), hashes.readUInt32LE(at + 4));
+    this.enter(base, hashes, createdAtMicros);
+    while (this.ahead.length > 0 && this.ahead[0].base <= this.verifiedEnd + 1) {
+      const next = this.ahead.shift()!;
+      this.aheadBytes -= next.hashes.length;
+      this.enter(next.base, next.hashes, next.createdAtMicros);
     }
-    if (end > this.verifiedEnd) {
-      this.verifiedEnd = end;
-      this.knownEnd = Math.max(this.knownEnd, end);
-      this.marks.add(end, createdAtMicros, this.windowSeconds);
-      this.blockBytes = this.stretches.reduce((sum, { block }) => sum + block.bytes, 0);
-    }
+    this.knownEnd = Math.max(this.knownEnd, this.verifiedEnd);
+    this.blockBytes = this.stretches.reduce((sum, { block }) => sum + block.bytes, 0);
     return true;
+  }
+
+  /**
+   * Keeps hashes that do not follow yet until those in between are here. Otherwise a partition that is pushed to without
+   * a pause would always be ahead of what is read of it. Bases ascend.
+   */
+  keepAhead(base: number, hashes: Buffer, createdAtMicros: number): void {
+    if (this.aheadBytes + hashes.length > AHEAD_BYTES_MAX || this.ahead.length === AHEAD_MAX) return;
+    this.ahead.push({ base, hashes, createdAtMicros });
+    this.aheadBytes += hashes.length;
   }
 
   /** Forgets what had left the window at that time, which the database has told. */
@@ -107,6 +119,17 @@ export class PartitionIndex {
     while (gone < this.stretches.length && endOf(this.stretches[gone]) < this.liveFrom) gone += 1;
     this.stretches.splice(0, gone);
     this.blockBytes = this.stretches.reduce((sum, { block }) => sum + block.bytes, 0);
+  }
+
+  private enter(base: number, hashes: Buffer, createdAtMicros: number): void {
+    const end = base + hashes.length / HASH_BYTES - 1;
+    if (end <= this.verifiedEnd) return;
+    for (let offset = this.verifiedEnd + 1; offset <= end; offset++) {
+      const at = (offset - base) * HASH_BYTES;
+      this.blockFor(offset).append(hashes.readUInt32LE(at), hashes.readUInt32LE(at + 4));
+    }
+    this.verifiedEnd = end;
+    this.marks.add(end, createdAtMicros, this.windowSeconds);
   }
 
   private blockFor(offset: number): HashBlock {
