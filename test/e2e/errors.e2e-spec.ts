@@ -174,7 +174,7 @@ describe('an error of the database', () => {
     ).toBe(true);
   });
 
-  it('offset_too_large: offsets end where numbers stop being exact, and until then they are', async () => {
+  it('offsets end where numbers stop being exact, and until then they are', async () => {
     await broker.push([{ queue: 'offsets', partition: 'p', payload: 'first' }]);
     await broker.pop(partitionPath('offsets', 'p'), { autoAck: true });
     for (const lastOffset of [2_147_483_646, 4_294_967_295, 2 ** 53 - 4]) {
@@ -197,6 +197,15 @@ describe('an error of the database', () => {
       ).toBe(true);
       expect(await broker.pop(partitionPath('offsets', 'p'))).toMatchObject({ status: 204 });
     }
+    // The last number that can be told from its neighbours is the last offset.
+    const push = () => broker.push([{ queue: 'offsets', partition: 'p', payload: 'last' }]);
+    const allocator = `update queen.log_partitions set last_offset = $3 where id = ${THIS_PARTITION}`;
+    await run(broker.database, [allocator, ['offsets', 'p', 2 ** 53 - 2]]);
+    expect((await push()).body).toMatchObject([{ status: 'queued' }]);
+    expect(await push()).toMatchObject({ status: 500, body: { code: 'sql_failed' } });
+    const { body } = await broker.pop(partitionPath('offsets', 'p'), { autoAck: true });
+    expect(body.messages.map(({ data }) => data)).toEqual(['last']);
+    expect(await broker.pop(partitionPath('offsets', 'p'))).toMatchObject({ status: 204 });
   });
 
   it('overloaded: pushes beyond the memory set aside for them are told when to come again', async () => {

@@ -90,8 +90,9 @@ describe('nesting', () => {
       ]);
       const mixed = `{"items":[{"queue":"too deep","payload":1},{"queue":"too deep","payload":${nested(depth)}}]}`;
       expect(await broker.post('/api/v1/push', mixed)).toMatchObject({ status: 400 });
+      // The list itself is not counted; what one more level makes of its first item is an item's own error.
       expect(await broker.post('/api/v1/ack/batch', `{"acknowledgments":${nested(depth)}}`)).toMatchObject({
-        status: depth === 513 ? expect.any(Number) : 400,
+        status: depth === 513 ? 200 : 400,
       });
       expect(
         await broker.post('/api/v1/configure', `{"queue":"too deep","x":${nested(depth)}}`),

@@ -9,7 +9,7 @@
 --   p_verified  the caller's promise that none of these hashes exists at or below this offset; -1 or null: no promise
 --   p_pid, p_window  partition id and dedup window in seconds when the caller has resolved them; null: by name
 -- Errors: SQLSTATE QPUSH for arguments that cannot be stored; QGONE when the partition vanished meanwhile (push
--- again: the name is then created anew).
+-- again: the name is then created anew); QOFFS beyond offset 2^53 - 1, the last one that brokers count exactly.
 -- Locks: the partition row, held to the end of the transaction. FOR NO KEY UPDATE excludes other writers, but not the
 -- foreign-key check of a pop that creates a cursor: that pop may hold cursors and must not wait here (hazard Z25).
 -- Creating a missing queue or partition comes before that lock and may wait for another creator of the same name.
@@ -104,6 +104,11 @@ begin
   if not found then
     raise exception using
       errcode = 'QGONE', message = format('QPUSH: partition %s was deleted meanwhile, push again', v_pid);
+  end if;
+  -- Brokers count exactly up to here. What lay beyond could be stored, but never be delivered.
+  if v_base + p_msg_count - 1 > 9007199254740991 then
+    raise exception using
+      errcode = 'QOFFS', message = format('QPUSH: partition %s has reached its last offset', v_pid);
   end if;
   -- Without a window the update was what took the lock.
   v_now := coalesce(v_now, clock_timestamp());
