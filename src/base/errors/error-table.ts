@@ -116,10 +116,6 @@ export const errorTable = {
     meaning:
       'Push maintenance is on and the message could not be written to the spool (disk full, FILE_BUFFER_MAX_BYTES reached, or QUEEN_SPOOL off). It was not accepted: send it again later.',
   },
-  draining: {
-    status: 503,
-    meaning: 'This broker is shutting down. Send the request to another one, or again after Retry-After.',
-  },
   pool: {
     status: 500,
     meaning:
