@@ -15,7 +15,11 @@ const TICK_MS = 10; // USER_HZ is 100 on Linux
  */
 export async function startBroker(settings = {}, main = MAIN) {
   const dataDir = mkdtempSync(join(tmpdir(), 'queen-bench-'));
-  const child = spawn(process.execPath, [main], {
+  // QUEEN_BENCH_PROF names a directory for a CPU profile of the broker.
+  const profile = process.env.QUEEN_BENCH_PROF
+    ? ['--cpu-prof', `--cpu-prof-dir=${process.env.QUEEN_BENCH_PROF}`]
+    : [];
+  const child = spawn(process.execPath, [...profile, main], {
     env: {
       ...process.env,
       PORT: '0',
