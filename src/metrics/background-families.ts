@@ -1,5 +1,7 @@
 import type { PopMaintenance, PushMaintenance } from '../base/maintenance/maintenance-switch.js';
 import type { PushSpool } from '../base/spool/push-spool.js';
+import type { HintsService } from '../hints/hints.service.js';
+import type { PushService } from '../push/push.service.js';
 import type { RetentionLoop } from '../retention/retention.loop.js';
 import { byLabel, one, type Family } from './family.js';
 
@@ -70,5 +72,43 @@ export function retentionFamilies(retention: RetentionLoop): Family[] {
       const { segments, messages, hashRows, partitions, historyRows } = stats();
       return { segments, messages, hash_rows: hashRows, partitions, history_rows: historyRows };
     }),
+  ];
+}
+
+/** Hints between brokers; losing one costs latency only, so drops are counted and not alarming by themselves. */
+export function hintFamilies(hints: HintsService): Family[] {
+  const stats = () => hints.stats();
+  return [
+    byLabel('queen_hints_total', 'counter', 'Hints by direction.', 'direction', () => ({
+      sent: stats().sent,
+      received: stats().received,
+    })),
+    one('queen_hints_dropped_total', 'counter', 'Hints that could not be sent.', () => stats().dropped),
+    one('queen_hint_reconnects_total', 'counter', 'Times listening began anew.', () => stats().reconnects),
+    one('queen_hint_bus_connected', 'gauge', '0 while hints neither leave nor arrive.', () =>
+      stats().isConnected ? 1 : 0,
+    ),
+    one('queen_hint_peers', 'gauge', '1 while another broker is believed to listen.', () =>
+      stats().hasPeers ? 1 : 0,
+    ),
+  ];
+}
+
+/** The in-memory index that spares PostgreSQL the look at the whole dedup window. */
+export function dedupFamilies(pushes: PushService): Family[] {
+  const stats = () => pushes.stats().dedup;
+  return [
+    byLabel('queen_dedup_segments_total', 'counter', 'Segments with ids of clients.', 'promise', () => ({
+      vouched: stats().vouched,
+      unvouched: stats().unvouched,
+      put_aside: stats().putAside,
+    })),
+    byLabel('queen_dedup_reads_total', 'counter', 'Partitions read into the index.', 'kind', () => ({
+      rebuilt: stats().rebuilt,
+      caught_up: stats().caughtUp,
+    })),
+    one('queen_dedup_evicted_total', 'counter', 'Partitions that left the index.', () => stats().evicted),
+    one('queen_dedup_partitions', 'gauge', 'Partitions in the index.', () => stats().partitions),
+    one('queen_dedup_bytes', 'gauge', 'Memory it takes.', () => stats().bytes),
   ];
 }

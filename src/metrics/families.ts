@@ -5,6 +5,7 @@ import { AckFlusher } from '../ack/flush/ack-flusher.js';
 import { PopMaintenance, PushMaintenance } from '../base/maintenance/maintenance-switch.js';
 import { PushSpool } from '../base/spool/push-spool.js';
 import { PayloadCipher } from '../encryption/payload-cipher.js';
+import { HintsService } from '../hints/hints.service.js';
 import { HotlistService } from '../hotlist/hotlist.service.js';
 import { LimiterService } from '../limiter/limiter.service.js';
 import { FillWindow } from '../pop/fill-window.js';
@@ -14,7 +15,13 @@ import { PushService } from '../push/push.service.js';
 import { RawSqlService } from '../raw-sql/raw-sql.service.js';
 import { RetentionLoop } from '../retention/retention.loop.js';
 import { WakeGateService } from '../wake-gate/wake-gate.service.js';
-import { maintenanceFamilies, retentionFamilies, spoolFamilies } from './background-families.js';
+import {
+  dedupFamilies,
+  hintFamilies,
+  maintenanceFamilies,
+  retentionFamilies,
+  spoolFamilies,
+} from './background-families.js';
 import { EventLoop, type EventLoopDelay } from './event-loop.js';
 import { byLabel, one, type Family, type Sample } from './family.js';
 
@@ -41,6 +48,7 @@ export const familySources = [
   PopMaintenance,
   RetentionLoop,
   PayloadCipher,
+  HintsService,
 ] as const;
 
 export function metricFamilies(
@@ -62,6 +70,7 @@ export function metricFamilies(
   popMaintenance: PopMaintenance,
   retention: RetentionLoop,
   cipher: PayloadCipher,
+  hints: HintsService,
 ): Family[] {
   return [
     ...processFamilies(loop),
@@ -79,6 +88,8 @@ export function metricFamilies(
     ...gateFamilies(gates),
     ...laneFamilies(limiter),
     ...databaseFamilies(rawSql),
+    ...hintFamilies(hints),
+    ...dedupFamilies(pushes),
     ...spoolFamilies(spool),
     ...maintenanceFamilies(pushMaintenance, popMaintenance),
     ...retentionFamilies(retention),
@@ -157,6 +168,15 @@ function trafficFamilies(
         }
       },
     },
+    one('queen_pop_targeted_total', 'counter', 'Pops of one named partition that delivered.', () =>
+      delivered(pops, 'partition'),
+    ),
+    one(
+      'queen_pop_wildcard_total',
+      'counter',
+      'Pops across a queue that delivered.',
+      () => delivered(pops, 'hotlist') + delivered(pops, 'scan'),
+    ),
     one('queen_pop_fill_wait_total', 'counter', 'Pops held to fill their batch.', () => fill.stats().holds),
     one('queen_pop_fill_wait_microseconds_total', 'counter', 'Time they were held.', () =>
       Math.round(fill.stats().heldMs * 1000),
@@ -182,6 +202,10 @@ function batchFamilies(pushes: PushService, ackFlusher: AckFlusher): Family[] {
     byLabel('queen_batch_items_fired_total', 'counter', 'Segments or cursor moves in them.', 'op', () => ({
       push: pushes.stats().flushedPartitions,
       ack: ackFlusher.stats().rows,
+    })),
+    byLabel('queen_fusion_items_per_batch', 'gauge', 'Mean of them since the start.', 'op', () => ({
+      push: mean(pushes.stats().flushedPartitions, pushes.stats().flushes),
+      ack: mean(ackFlusher.stats().rows, ackFlusher.stats().flushes),
     })),
     byLabel('queen_batch_waiting', 'gauge', 'Partitions or cursors waiting for the next one.', 'op', () => ({
       push: pushes.stats().partitions,
@@ -425,4 +449,12 @@ function databaseFamilies(rawSql: RawSqlService): Family[] {
       () => stats().quarantined,
     ),
   ];
+}
+
+function delivered(pops: PopMetrics, path: string): number {
+  return pops.stats().attempts.get(`${path} data`) ?? 0;
+}
+
+function mean(items: number, batches: number): number {
+  return batches === 0 ? 0 : items / batches;
 }

@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { AckRegistryModule } from '../ack-registry/ack-registry.module.js';
 import { AckModule } from '../ack/ack.module.js';
 import { EncryptionModule } from '../encryption/encryption.module.js';
+import { HintsModule } from '../hints/hints.module.js';
 import { HotlistModule } from '../hotlist/hotlist.module.js';
 import { LimiterModule } from '../limiter/limiter.module.js';
 import { PopModule } from '../pop/pop.module.js';
@@ -28,6 +29,7 @@ import { METRIC_FAMILIES, PrometheusExposition } from './prometheus.exposition.j
     WakeGateModule,
     RetentionModule,
     EncryptionModule,
+    HintsModule,
   ],
   controllers: [MetricsController, MetricsJsonController],
   providers: [
