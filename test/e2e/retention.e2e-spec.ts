@@ -158,6 +158,8 @@ describe('the cleanup of partitions, as a broker does it', () => {
     const database = await createTestDatabase();
     let broker = await startBroker({ database, RETENTION_INTERVAL: 100 });
     try {
+      // Its first sweep has cleaned up by then; otherwise it, and not the next broker, might remove the partition.
+      await waitFor(() => statsOf(broker).sweeps >= 1, { ...SOON, what: 'the first sweep' });
       await broker.configure('idle', { retentionEnabled: true, retentionSeconds: 1 });
       await broker.push([
         { queue: 'idle', partition: 'old', payload: 1 },
