@@ -35,7 +35,7 @@ import {
  *   lease.steps.ts    I33; I45 for expiresAt
  *   drain.ts          I17, I18: at the end of a run
  *   concurrent.property.spec.ts  I1 to I8, I11 to I14, I16, I17, I19, I28, I43 with several sessions
- * I37 to I39 are about retention procedures, I41 about a transaction procedure: there are none yet.
+ * I37 to I39 are checked in retention.property.spec.ts, I41 in transaction.property.spec.ts.
  *
  * A failure prints the steps. To run it again, pass what it prints: QUEEN_TEST_SEED=… QUEEN_TEST_PATH=…
  * QUEEN_TEST_REPLAY_PATH=… ; to look longer than the usual half minute: QUEEN_TEST_PROPERTY_SECONDS=600.
