@@ -77,7 +77,7 @@ async function quiet() {
 
 async function park() {
   const child = spawn(process.execPath, [PARKER, broker.base, String(POPS), String(QUEUES)], {
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['pipe', 'pipe', 'inherit'],
   });
   await new Promise((resolve, reject) => {
     child.stdout.on('data', (bytes) => String(bytes).includes('parked') && resolve());
@@ -98,6 +98,14 @@ async function park() {
   };
 }
 
-const round = (value) => Math.round(value * 100) / 100;
-const ratio = (a, b) => round(a / b);
-const sum = (runs, key) => runs.reduce((total, run) => total + run[key], 0);
+function round(value) {
+  return Math.round(value * 100) / 100;
+}
+
+function ratio(a, b) {
+  return round(a / b);
+}
+
+function sum(runs, key) {
+  return runs.reduce((total, run) => total + run[key], 0);
+}

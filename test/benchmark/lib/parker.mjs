@@ -2,7 +2,8 @@ import http from 'node:http';
 
 /*
  * Parks pops and keeps them parked: node parker.mjs <base> <pops> <queues>. Each has a socket of its own and polls again
- * as soon as it is answered. Prints "parked" when all have been sent; ends on SIGTERM. Answers with messages are counted
+ * as soon as it is answered. Prints "parked" when all have been sent; ends on SIGTERM, or with the end of its
+ * input: whoever started it is gone. Answers with messages are counted
  * and printed at the end: there should be none.
  */
 const [base, pops, queues] = process.argv.slice(2);
@@ -31,11 +32,14 @@ function park(n) {
   if (++sent === Number(pops)) console.log('parked');
 }
 
-process.on('SIGTERM', () => {
+function leave() {
   stopping = true;
   console.log(`delivered ${delivered}`);
   process.exit(0);
-});
+}
+
+process.on('SIGTERM', leave);
+process.stdin.resume().once('end', leave);
 
 let next = 0;
 const timer = setInterval(() => {
