@@ -16,6 +16,7 @@ import { ReseedWalker } from './candidate-source/reseed-walker.js';
 import { RingSource } from './candidate-source/ring.source.js';
 import { ScanSource } from './candidate-source/scan.source.js';
 import { SeedMarkers } from './candidate-source/seed-markers.js';
+import { SeedSlices } from './candidate-source/seed-slices.js';
 import { FillWindow } from './fill-window.js';
 import { HandOver } from './hand-over.js';
 import { PopController } from './pop.controller.js';
@@ -46,6 +47,7 @@ import { PutAside } from './put-aside.js';
     PausedSource,
     PendingProbes,
     SeedMarkers,
+    SeedSlices,
     ReseedWalker,
     ReseedFloor,
     FillWindow,

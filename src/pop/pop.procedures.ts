@@ -135,6 +135,12 @@ export const logPopWildcardBinV1 = procedure<PopArgs, PopRow>({
   row: popRow,
 });
 
+export const logSeedSliceV1 = scalarProcedure<PopArgs & { after: string | null; limit: number }, string | null>({
+  name: 'log_seed_slice_v1',
+  parameterTypes: ['text', 'text', 'text', 'int', 'text', 'text', 'uuid'],
+  values: (a) => [a.queue, a.group, a.after, a.limit, a.subscriptionMode, a.subscriptionFrom, a.tenant],
+});
+
 export const logPopListV1 = procedure<PopArgs & { names: readonly string[]; skipWindow: boolean }, PopRow>({
   name: 'log_pop_list_v1',
   parameterTypes: [

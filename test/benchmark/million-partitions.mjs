@@ -14,8 +14,8 @@ try {
   await fill();
   const rssBefore = (await broker.usage()).rssMb;
   await scrape();
-  const firstContactMs = await timedPop('first contact of the group (bulk seed of every cursor)');
-  const coldStartMs = await timedPop('first pop through the cold ring');
+  const firstContactMs = await firstContact();
+  const coldStartMs = await timedPop();
   const walk = await untilWalked();
   const after = await broker.usage();
   const served = [];
@@ -54,14 +54,25 @@ async function fill() {
   await broker.sql.query('analyze');
 }
 
+/** The cursors of so many partitions take longer than one pop waits: it is answered 204 meanwhile. */
+async function firstContact() {
+  const startedMs = performance.now();
+  while ((await pop()).status === 204) continue;
+  return Math.round(performance.now() - startedMs);
+}
+
 async function timedPop() {
   const startedMs = performance.now();
+  const { status, text } = await pop();
+  if (status !== 200) throw new Error(`pop answered ${status} ${text}`);
+  return Math.round((performance.now() - startedMs) * 10) / 10;
+}
+
+async function pop() {
   const answer = await fetch(
     `${broker.base}/api/v1/pop/queue/million?consumerGroup=g&batch=10&partitions=10&autoAck=true`,
   );
-  const text = await answer.text();
-  if (answer.status !== 200) throw new Error(`pop answered ${answer.status} ${text}`);
-  return Math.round((performance.now() - startedMs) * 10) / 10;
+  return { status: answer.status, text: await answer.text() };
 }
 
 async function untilWalked() {

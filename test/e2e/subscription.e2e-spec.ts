@@ -65,6 +65,22 @@ describe.each(candidatePaths)('the first contact of a group, %s', (_, settings) 
     expect(await popped(partitionPath('later', 's'), { subscriptionMode: 'new' })).toEqual(['s0', 's1']);
   });
 
+  it('reaches every partition of a queue too large for one statement', async () => {
+    await push('large', 'p', 'first');
+    await broker.database.query(
+      `insert into queen.log_partitions (queue_id, name)
+       select id, 'empty-' || n from queen.queues, generate_series(1, 10000) n where name = 'large'`,
+    );
+    expect(await popped(queuePath('large'))).toEqual(['first']);
+    expect(
+      await countRows(
+        broker.database,
+        'log_consumers c join queen.log_partitions p on p.id = c.partition_id join queen.queues q on q.id = p.queue_id',
+        "q.name = 'large' and c.consumer_group = 'g'",
+      ),
+    ).toBe(10_001);
+  });
+
   it('is never repeated: another mode later changes nothing', async () => {
     await push('once', 'p', ...numbered('m', 4));
     expect(await popped(queuePath('once'), { batch: 2 })).toEqual(['m0', 'm1']);

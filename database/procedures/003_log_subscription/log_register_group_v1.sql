@@ -47,6 +47,9 @@ begin
       end
     from queen.log_partitions p
     where p.queue_id = p_queue_id
+      -- Those of a large queue are there already (log_seed_slice_v1): a conflict costs far more than a look.
+      and not exists (
+        select from queen.log_consumers c where c.partition_id = p.id and c.consumer_group = p_group)
     order by p.id
     on conflict do nothing;
   end if;

@@ -7,6 +7,7 @@ import type { PopRequest } from '../pop.request.js';
 import type { CandidateSource, Round } from './candidate-source.js';
 import { PendingProbes } from './pending-probes.js';
 import { SeedMarkers } from './seed-markers.js';
+import { SeedSlices } from './seed-slices.js';
 
 /**
  * The SQL candidate scan: with the hot-list off, and for a group's first contact, because the wildcard procedure is the
@@ -19,12 +20,13 @@ export class ScanSource implements CandidateSource {
   constructor(
     private readonly probes: PendingProbes,
     private readonly seedMarkers: SeedMarkers,
+    private readonly seedSlices: SeedSlices,
     private readonly wakeGate: WakeGateService,
   ) {}
 
   /** First contact claims even when nothing is pending: a late seed in mode `new` would skip the very push that woke us. */
   async mayHaveWork(request: PopRequest): Promise<boolean> {
-    if (!(await this.seedMarkers.isSeeded(request))) return true;
+    if (!(await this.seedMarkers.isSeeded(request))) return this.seedSlices.ready(request);
     return this.probes.ask(logHasPendingV1, `${request.key}\u001f${request.group}`, request);
   }
 
