@@ -1,0 +1,3 @@
+import type { Final, Step, Violation } from './check.mjs';
+
+export function report(violations: Violation[], steps: Step[], final: Final): string;
