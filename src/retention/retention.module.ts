@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { environmentConfig } from '../base/config/environment.js';
 import { LimiterModule } from '../limiter/limiter.module.js';
 import { Leadership } from './leadership.js';
+import { OldestTransaction } from './oldest-transaction.js';
 import { RetentionLoop } from './retention.loop.js';
 import { RETENTION_OPTIONS, retentionOptions } from './retention.options.js';
 import { Sweep } from './sweep.js';
@@ -14,7 +15,8 @@ import { Sweep } from './sweep.js';
     Leadership,
     Sweep,
     RetentionLoop,
+    OldestTransaction,
   ],
-  exports: [RetentionLoop],
+  exports: [RetentionLoop, OldestTransaction],
 })
 export class RetentionModule {}

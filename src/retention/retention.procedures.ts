@@ -115,3 +115,28 @@ export const leaderLeaseReleaseV1 = scalarProcedure<LeaseArgs, boolean>({
   parameterTypes: ['text', 'text'],
   values: ({ name, holder }) => [name, holder],
 });
+
+/** A transaction that holds back vacuum. */
+export interface OpenTransaction {
+  /** Null for a prepared transaction, which belongs to no session. */
+  readonly pid: number | null;
+  readonly user: string;
+  /** What the session calls itself; the name of a prepared transaction. */
+  readonly application: string;
+  readonly state: string;
+  readonly ageMs: number;
+}
+
+/** The oldest; no row when nothing holds back vacuum. */
+export const oldestTransactionV1 = procedure<void, OpenTransaction>({
+  name: 'oldest_transaction_v1',
+  parameterTypes: [],
+  values: () => [],
+  row: ([pid, user, application, state, ageMs]) => ({
+    pid: pid as number | null,
+    user: user as string,
+    application: application as string,
+    state: state as string,
+    ageMs: ageMs as number,
+  }),
+});

@@ -1,185 +1,212 @@
-import { Client } from 'undici';
+import { DeliveryCheck } from './check.mjs';
+import { HeadStart } from './head-start.mjs';
 import { Histogram } from './histogram.mjs';
-import { messagesIn } from './messages-in.mjs';
+import { HttpClient } from './http-client.mjs';
 import { payloadMaker } from './payloads.mjs';
 
+const POP_TIMEOUT_MS = 500;
+
 /**
- * The load of one run over HTTP: `producers` connections push, `consumers` connections pop and ack. Every message is
- * checked: lost, duplicated, out of order are counted. With `ratePerSecond` pushes start on schedule and latency counts
- * from the scheduled time, so that a stall is not hidden by the generator's waiting.
- *
- * @param {string} base address of a broker
- * @param {{
+ * @typedef {{
  *   queue: string, seconds: number, batch: number, partitions: number, producers: number, consumers: number,
  *   popBatch?: number, popPartitions?: number, autoAck?: boolean, groups?: number, bytes?: number, kind?: string,
- *   ratePerSecond?: number, messages?: number, spread?: boolean, ownIds?: boolean, drainMs?: number,
- * }} plan `messages`: push so many and stop; `spread`: each batch goes over all partitions instead of one
+ *   ratePerSecond?: number, messages?: number, spread?: boolean, drainMs?: number, backlog?: number, tag?: string,
+ *   untilSeconds?: boolean, aheadMax?: number, group?: string, silenceMs?: number,
+ * }} Plan
+ * `messages`: push so many and stop; `spread`: each batch goes over all partitions instead of one; `backlog`: messages
+ * that an earlier plan with another `tag` left to be consumed as well; `untilSeconds`: consumers stop with the time, and
+ * what they have not reached by then is not lost; `aheadMax`: see HeadStart;
+ * `silenceMs`: what is missing at the end is lost when nothing has come for so long, before that consumers are just slow.
  */
-export async function generate(base, plan) {
-  const run = new Run(base, plan);
-  return run.go();
+
+/**
+ * The load of one run over HTTP: `producers` connections push, `consumers` connections a group pop and ack. Every message
+ * is checked: lost, duplicated, out of order are counted. With `ratePerSecond` pushes start on schedule and latency
+ * counts from the scheduled time, so that a stall is not hidden by the generator's waiting.
+ *
+ * @param {string} base address of a broker
+ * @param {Plan} plan
+ */
+export function generate(base, plan) {
+  return generateWith(() => new HttpClient(base), plan);
+}
+
+/** The same with clients of another kind: `open` makes one that has push, pop, ack and close as HttpClient has them. */
+export function generateWith(open, plan) {
+  return new Run(open, plan).go();
 }
 
 class Run {
-  constructor(base, plan) {
-    this.base = base;
+  constructor(open, plan) {
+    this.open = open;
     this.plan = {
       popBatch: plan.batch,
       popPartitions: 1,
       groups: 1,
+      group: 'g',
       bytes: 256,
       kind: 'random',
       drainMs: 15_000,
+      backlog: 0,
+      tag: 'p',
+      untilSeconds: false,
+      aheadMax: Infinity,
+      silenceMs: 3000,
       ...plan,
     };
     this.payload = payloadMaker(this.plan.bytes, this.plan.kind);
-    this.nextSeq = new Float64Array(this.plan.partitions);
     this.pushed = 0;
     this.acked = 0;
-    this.delivered = 0;
-    this.out = { duplicated: 0, outOfOrder: 0, pushErrors: 0, popErrors: 0, ackErrors: 0 };
+    this.errors = { pushErrors: 0, popErrors: 0, ackErrors: 0 };
     this.pushLatency = new Histogram();
     this.popLatency = new Histogram();
-    this.endToEnd = new Histogram();
     this.pushing = true;
-    this.groups = Array.from({ length: this.plan.groups }, (_, i) => ({
-      name: `g${i}`,
-      last: new Map(),
-      delivered: 0,
-    }));
-    this.pushStops = Infinity;
+    this.pushStoppedMs = Infinity;
+    this.lastAckMs = 0;
+    const { groups, consumers } = this.plan;
+    this.checks = Array.from({ length: consumers > 0 ? groups : 0 }, () => new DeliveryCheck());
+    const read = () => Math.min(...this.checks.map(({ delivered }) => delivered)) - this.plan.backlog;
+    this.headStart = new HeadStart(this.checks.length > 0 ? this.plan.aheadMax : Infinity, read);
+    this.lastDeliveryMs = performance.now();
   }
 
   async go() {
-    const { producers, consumers } = this.plan;
+    const { producers, consumers, untilSeconds } = this.plan;
     const startedMs = performance.now();
     this.endsMs = startedMs + this.plan.seconds * 1000;
+    const timer = setTimeout(() => this.headStart.open(), this.plan.seconds * 1000);
     const pushers = Array.from({ length: producers }, (_, i) => this.produce(i));
-    const poppers = this.groups.flatMap((group) =>
-      Array.from({ length: consumers }, (_, i) => this.consume(group, i)),
+    const poppers = this.checks.flatMap((check, group) =>
+      Array.from({ length: consumers }, () => this.consume(check, `${this.plan.group}${group}`)),
     );
     await Promise.all(pushers);
+    clearTimeout(timer);
     this.pushing = false;
-    const pushSeconds = (performance.now() - startedMs) / 1000;
-    this.pushStops = performance.now();
+    this.pushStoppedMs = performance.now();
+    const pushSeconds = (this.pushStoppedMs - startedMs) / 1000;
     await Promise.all(poppers);
-    const seconds = ((this.lastDelivery ?? performance.now()) - startedMs) / 1000;
-    const lost =
-      consumers > 0 ? this.groups.reduce((sum, group) => sum + this.expected() - group.delivered, 0) : 0;
+    const consumeSeconds = (this.lastAckMs - startedMs) / 1000;
+    const sum = (key) => this.checks.reduce((total, check) => total + check[key], 0);
+    const endToEnd = new Histogram();
+    for (const check of this.checks) endToEnd.add(check.endToEnd);
     return {
-      pushedPerSecond: Math.round(this.pushed / pushSeconds),
-      ackedPerSecond: consumers > 0 ? Math.round(this.acked / seconds) : 0,
+      pushedPerSecond: producers > 0 ? Math.round(this.pushed / pushSeconds) : 0,
+      ackedPerSecond: this.acked > 0 ? Math.round(this.acked / consumeSeconds) : 0,
       pushed: this.pushed,
-      delivered: this.delivered,
+      delivered: sum('delivered'),
       acked: this.acked,
-      lost,
-      ...this.out,
+      ...this.missing(untilSeconds ? 0 : this.expected() * this.checks.length - sum('delivered')),
+      duplicated: sum('duplicated'),
+      outOfOrder: sum('outOfOrder'),
+      ...this.errors,
       pushMs: this.pushLatency.summary(),
       popMs: this.popLatency.summary(),
-      endToEndMs: this.endToEnd.summary(),
+      endToEndMs: endToEnd.summary(),
+      buckets: {
+        push: this.pushLatency.sparse(),
+        pop: this.popLatency.sparse(),
+        endToEnd: endToEnd.sparse(),
+      },
     };
   }
 
+  missing(messages) {
+    const isSilent = performance.now() - this.lastDeliveryMs > this.plan.silenceMs;
+    return {
+      lost: isSilent ? messages : Math.min(0, messages),
+      unread: isSilent ? 0 : Math.max(0, messages),
+    };
+  }
+
+  /** Of each group. */
   expected() {
-    return this.plan.backlog ?? this.pushed;
+    return this.plan.backlog + this.pushed;
   }
 
   async produce(index) {
-    const client = new Client(this.base, { pipelining: 1 });
-    const { batch, partitions, producers, ratePerSecond, messages, spread, queue } = this.plan;
+    const client = this.open();
+    const { batch, partitions, producers, ratePerSecond, messages, spread, queue, tag } = this.plan;
     const everyMs = ratePerSecond ? (1000 * batch * producers) / ratePerSecond : 0;
     const startedMs = performance.now() + (everyMs * index) / producers;
+    const nextSeq = new Float64Array(partitions);
     let partition = index % partitions;
     for (let n = 0; ; n++) {
       const dueMs = startedMs + n * everyMs;
       if (everyMs > 0) await until(dueMs);
       if (performance.now() >= this.endsMs) break;
       if (messages !== undefined && (index + n * producers) * batch >= messages) break;
-      const micros = Math.round((performance.timeOrigin + (everyMs > 0 ? dueMs : performance.now())) * 1000);
+      await this.headStart.take(batch);
+      if (performance.now() >= this.endsMs) break;
+      const sentMs = everyMs > 0 ? dueMs : performance.now();
+      const micros = microsAt(sentMs);
       const items = new Array(batch);
       for (let i = 0; i < batch; i++) {
         if (spread) partition = (partition + 1) % partitions;
-        const seq = this.nextSeq[partition]++;
-        items[i] =
-          `{"queue":"${queue}","partition":"p${partition}","transactionId":"p${partition}-${seq}","payload":${this.payload(seq, micros)}}`;
+        const seq = nextSeq[partition]++;
+        items[i] = {
+          partition: `p${partition}`,
+          // One stream a producer: two connections may overtake each other on the way.
+          transactionId: `${tag}${partition}-${index}-${seq}`,
+          payload: this.payload(seq, micros),
+        };
       }
-      const sentMs = everyMs > 0 ? dueMs : performance.now();
-      const answer = await send(client, 'POST', '/api/v1/push', `{"items":[${items.join(',')}]}`);
+      if (await answered(client.push(queue, items))) this.pushed += batch;
+      else this.errors.pushErrors++;
       this.pushLatency.record((performance.now() - sentMs) * 1000);
-      if (answer.status === 201) {
-        this.pushed += batch;
-        if (answer.text.includes('"status":"duplicate"') || answer.text.includes('"status":"failed"'))
-          this.out.pushErrors++;
-      } else this.out.pushErrors++;
       if (!spread) partition = (partition + producers) % partitions;
     }
-    await client.close();
+    client.close();
   }
 
-  async consume(group, index) {
-    const client = new Client(this.base, { pipelining: 1 });
-    const { popBatch, popPartitions, autoAck, queue, drainMs } = this.plan;
-    const path = `/api/v1/pop/queue/${queue}?consumerGroup=${group.name}&batch=${popBatch}&partitions=${popPartitions}&wait=true&timeout=500${autoAck ? '&autoAck=true' : ''}`;
-    void index;
-    while (
-      this.pushing ||
-      (group.delivered < this.expected() && performance.now() < this.pushStops + drainMs)
-    ) {
+  async consume(check, group) {
+    const client = this.open();
+    const { popBatch, popPartitions, autoAck, queue } = this.plan;
+    const request = {
+      queue,
+      group,
+      batch: popBatch,
+      partitions: popPartitions,
+      autoAck,
+      timeoutMs: POP_TIMEOUT_MS,
+    };
+    while (this.goesOn(check)) {
       const sentMs = performance.now();
-      const answer = await send(client, 'GET', path);
-      if (answer.status === 204) continue;
-      if (answer.status !== 200) {
-        this.out.popErrors++;
+      const messages = await answered(client.pop(request));
+      if (!messages) {
+        this.errors.popErrors++;
         continue;
       }
+      if (messages.length === 0) continue;
       const nowMs = performance.now();
       this.popLatency.record((nowMs - sentMs) * 1000);
-      const messages = messagesIn(answer.text);
-      this.check(group, messages, Math.round((performance.timeOrigin + nowMs) * 1000));
-      this.lastDelivery = nowMs;
-      if (!autoAck) await this.ack(client, group, messages);
-      else this.acked += messages.length;
+      const nowMicros = microsAt(nowMs);
+      for (const { transactionId, micros } of messages) check.record(transactionId, micros, nowMicros);
+      this.lastDeliveryMs = nowMs;
+      this.headStart.moved();
+      if (autoAck || (await answered(client.ack(group, messages)))) {
+        this.acked += messages.length;
+        this.lastAckMs = performance.now();
+      } else this.errors.ackErrors++;
     }
-    await client.close();
+    client.close();
   }
 
-  check(group, messages, nowMicros) {
-    for (const { partition, seq, micros } of messages) {
-      const last = group.last.get(partition) ?? -1;
-      if (seq === last + 1) {
-        group.last.set(partition, seq);
-        group.delivered++;
-        this.delivered++;
-      } else if (seq <= last) this.out.duplicated++;
-      else {
-        this.out.outOfOrder++;
-        group.last.set(partition, seq);
-        group.delivered++;
-        this.delivered++;
-      }
-      this.endToEnd.record(nowMicros - micros);
-    }
-  }
-
-  async ack(client, group, messages) {
-    const acks = messages.map(
-      ({ transactionId, partitionId, leaseId }) =>
-        `{"transactionId":"${transactionId}","partitionId":"${partitionId}","leaseId":"${leaseId}","status":"completed"}`,
+  goesOn(check) {
+    const nowMs = performance.now();
+    if (this.plan.untilSeconds && nowMs >= this.endsMs) return false;
+    return (
+      this.pushing || (check.delivered < this.expected() && nowMs < this.pushStoppedMs + this.plan.drainMs)
     );
-    const answer = await send(
-      client,
-      'POST',
-      '/api/v1/ack/batch',
-      `{"consumerGroup":"${group.name}","acknowledgments":[${acks.join(',')}]}`,
-    );
-    if (answer.status !== 200 || answer.text.includes('"success":false')) this.out.ackErrors++;
-    else this.acked += messages.length;
   }
 }
 
-async function send(client, method, path, body) {
-  const { statusCode, body: stream } = await client.request({ method, path, body });
-  return { status: statusCode, text: await stream.text() };
+/** False for a connection that broke: counted as an error, and the message is missing at the end if it was lost. */
+function answered(answer) {
+  return answer.catch(() => false);
+}
+
+function microsAt(ms) {
+  return Math.round((performance.timeOrigin + ms) * 1000);
 }
 
 function until(dueMs) {

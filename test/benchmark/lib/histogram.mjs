@@ -21,6 +21,23 @@ export class Histogram {
     this.max = Math.max(this.max, other.max);
   }
 
+  /** The buckets that are not empty, for another process to merge: [[index, count], …], and the maximum. */
+  sparse() {
+    const filled = [];
+    this.buckets.forEach((count, index) => count > 0 && filled.push([index, count]));
+    return { filled, max: this.max };
+  }
+
+  static from({ filled, max }) {
+    const histogram = new Histogram();
+    for (const [index, count] of filled) {
+      histogram.buckets[index] = count;
+      histogram.count += count;
+    }
+    histogram.max = max;
+    return histogram;
+  }
+
   /** Milliseconds, two decimals; null without samples. */
   quantile(q) {
     if (this.count === 0) return null;

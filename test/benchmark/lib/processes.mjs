@@ -1,12 +1,15 @@
 import { spawn } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 
 const MAIN = fileURLToPath(new URL('../../../dist/main.js', import.meta.url));
+const LEAVE_WITH_PARENT = fileURLToPath(new URL('./leave-with-parent.mjs', import.meta.url));
 const TICK_MS = 10; // USER_HZ is 100 on Linux
+const PAGE_BYTES = 4096;
+const LAST_WORDS = 4000;
 
 /**
  * A broker process of its own with an embedded PostgreSQL of its own (durable settings), on loopback.
@@ -15,11 +18,12 @@ const TICK_MS = 10; // USER_HZ is 100 on Linux
  */
 export async function startBroker(settings = {}, main = MAIN) {
   const dataDir = mkdtempSync(join(tmpdir(), 'queen-bench-'));
+  chmodSync(dataDir, 0o755); // as root the database server is another user, who must be able to enter
   // QUEEN_BENCH_PROF names a directory for a CPU profile of the broker.
   const profile = process.env.QUEEN_BENCH_PROF
     ? ['--cpu-prof', `--cpu-prof-dir=${process.env.QUEEN_BENCH_PROF}`]
     : [];
-  const child = spawn(process.execPath, [...profile, main], {
+  const child = spawn(process.execPath, [...profile, '--import', LEAVE_WITH_PARENT, main], {
     env: {
       ...process.env,
       PORT: '0',
@@ -30,19 +34,22 @@ export async function startBroker(settings = {}, main = MAIN) {
       LOG_LEVEL: 'info',
       ...settings,
     },
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['pipe', 'pipe', 'inherit'],
   });
-  const exited = new Promise((resolve) => child.once('exit', resolve));
+  let output = '';
+  let stopping = false;
+  const exited = new Promise((resolve) => child.once('exit', (code, signal) => resolve(signal ?? code)));
+  child.stdin.on('error', () => undefined); // it left first
   const port = await new Promise((resolve, reject) => {
-    let output = '';
     child.stdout.on('data', (bytes) => {
-      if (output !== null) output += bytes;
-      const found = /listening on 127\.0\.0\.1:(\d+)/.exec(output ?? '');
-      if (!found) return;
-      output = null;
-      resolve(Number(found[1]));
+      output = (output + bytes).slice(-LAST_WORDS);
+      const found = /listening on 127\.0\.0\.1:(\d+)/.exec(output);
+      if (found) resolve(Number(found[1]));
     });
-    void exited.then((code) => reject(new Error(`the broker left with ${code}:\n${output}`)));
+    void exited.then((how) => {
+      if (!stopping) console.error(`the broker left by itself with ${how}:\n${output}`);
+      reject(new Error(`the broker left with ${how}`));
+    });
   });
   const databaseUrl = settings.DATABASE_URL || readFileSync(join(dataDir, 'database.url'), 'utf8').trim();
   const sql = new pg.Client({ connectionString: databaseUrl, application_name: 'benchmark' });
@@ -59,13 +66,14 @@ export async function startBroker(settings = {}, main = MAIN) {
     async usage() {
       return {
         atMs: performance.now(),
-        brokerCpuMs: cpuMs(child.pid, false),
-        postgresCpuMs: cpuMs(postmaster, true),
-        rssMb: Math.round(rssBytes(child.pid) / 1048576),
+        brokerCpuMs: cpuMs(child.pid, postmaster),
+        postgresCpuMs: cpuMs(postmaster),
+        rssMb: Math.round(rssBytes(child.pid, postmaster) / 1048576),
         ...(await databaseCounters(sql)),
       };
     },
     async stop() {
+      stopping = true;
       await sql.end();
       child.kill('SIGTERM');
       await exited;
@@ -83,29 +91,35 @@ async function databaseCounters(sql) {
   return { transactions: rows[0].transactions, walBytes: rows[0].wal };
 }
 
-/** User and system time of a process; with `family` its children too, those that ended included. */
-export function cpuMs(pid, family) {
-  const fields = stat(pid);
-  if (!fields) return 0;
-  let ticks = Number(fields[11]) + Number(fields[12]);
-  if (family) {
-    ticks += Number(fields[13]) + Number(fields[14]);
-    for (const child of childrenOf(pid)) {
-      const of = stat(child);
-      if (of) ticks += Number(of[11]) + Number(of[12]);
-    }
+/** User and system time of a process and of all that descend from it, those that ended included. */
+export function cpuMs(pid, except) {
+  return familyOf(pid, except).reduce((sum, { fields }) => {
+    const [user, system, endedUser, endedSystem] = fields.slice(11, 15).map(Number);
+    return sum + (user + system + endedUser + endedSystem) * TICK_MS;
+  }, 0);
+}
+
+/** Resident memory of a process and of all that descend from it. */
+export function rssBytes(pid, except) {
+  return familyOf(pid, except).reduce((sum, { fields }) => sum + Number(fields[21]) * PAGE_BYTES, 0);
+}
+
+/** `except`: a descendant that is left out, with its own descendants: the broker's embedded PostgreSQL. */
+function familyOf(pid, except) {
+  const children = new Map();
+  for (const name of readdirSync('/proc')) {
+    const fields = /^\d+$/.test(name) ? stat(name) : null;
+    if (fields) children.set(fields[1], [...(children.get(fields[1]) ?? []), Number(name)]);
   }
-  return ticks * TICK_MS;
-}
-
-export function rssBytes(pid) {
-  return Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1]) * 4096;
-}
-
-function childrenOf(pid) {
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .filter((name) => stat(name)?.[1] === String(pid));
+  const family = [];
+  const add = (one) => {
+    const fields = one === except ? null : stat(one);
+    if (!fields) return;
+    family.push({ pid: one, fields });
+    children.get(String(one))?.forEach(add);
+  };
+  add(pid);
+  return family;
 }
 
 /** Fields of /proc/<pid>/stat after the command name, which may hold spaces. */
