@@ -9,8 +9,18 @@ export interface ErrorAnswer {
 
 export function answerFor(error: BrokerError): ErrorAnswer {
   const headers: Record<string, string> = {};
+  const challenge = challengeFor(error);
+  if (challenge !== null) headers['www-authenticate'] = challenge;
   if (error.retryAfterSeconds !== undefined) headers['retry-after'] = String(error.retryAfterSeconds);
   return { status: error.status, headers, body: { error: error.message, code: error.code, ...error.extra } };
+}
+
+/** How a client is to authenticate, and why that failed (RFC 6750, 3). Texts of ours only, so nothing needs escaping. */
+function challengeFor({ code, status, message }: BrokerError): string | null {
+  const realm = 'Bearer realm="queen-nest"';
+  if (code === 'authentication_required') return realm;
+  if (status === 401) return `${realm}, error="invalid_token", error_description="${message}"`;
+  return status === 403 ? `${realm}, error="insufficient_scope"` : null;
 }
 
 /** What the HTTP layer below us throws, as codes of ours. */

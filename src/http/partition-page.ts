@@ -8,8 +8,8 @@ export interface PartitionPage {
   readonly after: string | null;
 }
 
-const LIMIT = { default: 1000, min: 1, max: 1000 };
-const OFFSET = { default: 0, min: 0, max: 2_147_483_647 };
+export const LIMIT = { default: 1000, min: 1, max: 1000 };
+export const OFFSET = { default: 0, min: 0, max: 2_147_483_647 };
 
 /**
  * `limit`, `offset` and `after` of a queue's detail routes. An `after` without a value names the empty partition, which

@@ -4,7 +4,7 @@ import type { JsonCursor } from '../base/json/scanner.js';
 import { textFlaw } from '../base/json/text-flaw.js';
 import { QUEUE_MODE_GROUP } from '../base/names/names.js';
 import { uuidParameter } from '../http/message-address.js';
-import { ListQuery } from '../http/list-query.js';
+import { ListQuery, type IntegerRule } from '../http/list-query.js';
 
 export interface TraceRequest {
   readonly transactionId: string;
@@ -22,9 +22,9 @@ export interface Page {
 }
 
 /** Of an event type, a group and a trace name, in UTF-8. */
-const TEXT_BYTES_MAX = 255;
-const NAMES_MAX = 100;
-const OFFSET = { default: 0, min: 0, max: 1_000_000 };
+export const TEXT_BYTES_MAX = 255;
+export const NAMES_MAX = 100;
+export const OFFSET = { default: 0, min: 0, max: 1_000_000 };
 
 const REQUIRED = 'transactionId and partitionId are required';
 const TEXT_KEYS = ['transactionId', 'partitionId', 'consumerGroup', 'eventType'] as const;
@@ -52,10 +52,14 @@ export function parseTraceBody(body: Buffer): TraceRequest {
   };
 }
 
+export function limitRule(limitDefault: number): IntegerRule {
+  return { default: limitDefault, min: 1, max: 1000 };
+}
+
 export function parsePage(url: string, limitDefault: number): Page {
   const query = new ListQuery(url);
   return {
-    limit: query.integer('limit', { default: limitDefault, min: 1, max: 1000 }),
+    limit: query.integer('limit', limitRule(limitDefault)),
     offset: query.integer('offset', OFFSET),
   };
 }

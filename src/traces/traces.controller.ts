@@ -10,8 +10,8 @@ import { namedTraceFields, renderTraces, traceFields } from './trace.reply.js';
 import { parsePage, parseTraceBody } from './trace.request.js';
 import { TracesService } from './traces.service.js';
 
-const BY_NAME_LIMIT = 100;
-const NAMES_LIMIT = 50;
+export const BY_NAME_LIMIT = 100;
+export const NAMES_LIMIT = 50;
 
 @Controller('api/v1/traces')
 export class TracesController {
@@ -19,7 +19,7 @@ export class TracesController {
 
   @Post()
   async record(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    const traceId = await this.traces.record(request.tenant, parseTraceBody(bodyOf(request)));
+    const traceId = await this.traces.record(request.owner, parseTraceBody(bodyOf(request)));
     sendJson(reply, 201, { success: true, traceId });
   }
 

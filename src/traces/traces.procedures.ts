@@ -5,7 +5,8 @@ import { procedure, scalarProcedure } from '../raw-sql/procedure.js';
 import type { Page, TraceRequest } from './trace.request.js';
 
 export interface RecordTraceArgs extends TraceRequest {
-  readonly tenant: string;
+  /** Whose partition it must be; null: anybody's, as long as tenancy is off. */
+  readonly owner: string | null;
   readonly id: string;
 }
 
@@ -14,7 +15,7 @@ export const recordTraceV1 = scalarProcedure<RecordTraceArgs, { success: boolean
   parameterTypes: ['uuid', 'uuid', 'text', 'text', 'text', 'text', 'text[]', 'uuid'],
   values: (trace) => [
     ...[trace.id, trace.partitionId, trace.transactionId, trace.group, trace.eventType, trace.data],
-    ...[textArray(trace.names), trace.tenant],
+    ...[textArray(trace.names), trace.owner],
   ],
 });
 

@@ -29,10 +29,10 @@ export class TracesService {
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
-  /** The id of the trace. @throws BrokerError `message_not_found` for a partition of another tenant */
-  async record(tenant: string, trace: TraceRequest): Promise<string> {
+  /** The id of the trace. @throws BrokerError `message_not_found` for a partition that is not the owner's */
+  async record(owner: string | null, trace: TraceRequest): Promise<string> {
     const id = uuidText(mintUuid(this.clock.wallMs()));
-    const { success } = await this.rawSql.callOne(recordTraceV1, { ...trace, tenant, id });
+    const { success } = await this.rawSql.callOne(recordTraceV1, { ...trace, owner, id });
     if (success) return id;
     throw new BrokerError('message_not_found', 'Message not found', { success: false });
   }

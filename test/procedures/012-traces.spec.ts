@@ -104,7 +104,12 @@ describe('the traces of a message', () => {
     const id = await record({ pid, names: ['theirs'], tenant: OTHER_TENANT });
     const call = 'select queen.record_trace_v1($1, $2, $3, $4, $5, $6, $7, $8) as result';
     const foreign = [randomUUID(), pid, 't', 'g', 'info', '{}', [], TENANT];
-    expect(await scalar(db, [call, foreign])).toEqual({ success: false, error: 'Message not found' });
+    const refused = { success: false, error: 'Message not found' };
+    expect(await scalar(db, [call, foreign])).toEqual(refused);
+    // Nor can it be told from one that does not exist, which without tenancy may still get a trace.
+    const nobodys = [randomUUID(), randomUUID(), 't', 'g', 'info', '{}', []];
+    expect(await scalar(db, [call, [...nobodys, TENANT]])).toEqual(refused);
+    expect(await scalar(db, [call, [...nobodys, null]])).toMatchObject({ success: true });
     expect(await countRows(db, 'message_traces', 'partition_id = $1', [pid])).toBe(1);
     expect(await ofMessage(pid)).toEqual([]);
     expect(await byName('theirs')).toEqual([]);

@@ -1,7 +1,9 @@
 -- Records what an application has to say about a message. {"success":true,"traceId"}; {"success":false,"error"} when
--- the partition belongs to another tenant. That the message exists is not checked: a trace may come after it is gone.
+-- the partition is not one of the tenant's, whether it is another's or nobody's: who asks must not learn which. That
+-- the message exists is not checked: a trace may come after it is gone.
 --   p_data   raw JSON text, kept byte for byte
 --   p_names  names to find the trace by, repeats allowed
+--   p_tenant null without tenancy: any partition will do, one that is gone as well
 -- Locks: none but of its own rows. Called by: the trace route.
 create or replace function queen.record_trace_v1(
   p_id uuid,
@@ -17,10 +19,10 @@ returns jsonb
 language plpgsql
 as $$
 begin
-  if exists (
+  if p_tenant is not null and not exists (
     select from queen.log_partitions p
     join queen.queues q on q.id = p.queue_id
-    where p.id = p_partition_id and q.tenant_id <> p_tenant) then
+    where p.id = p_partition_id and q.tenant_id = p_tenant) then
     return '{"success":false,"error":"Message not found"}';
   end if;
   insert into queen.message_traces (

@@ -1,4 +1,5 @@
 import { registerAs } from '@nestjs/config';
+import { jwtFaults } from './jwt-faults.js';
 import type { Setting } from './setting.js';
 import { settings } from './settings.js';
 
@@ -55,6 +56,22 @@ function contradictions(environment: Environment): string[] {
   if (environment.QUEEN_HOTLIST_CANDIDATES_MIN > environment.QUEEN_HOTLIST_CANDIDATES_MAX) {
     faults.push('QUEEN_HOTLIST_CANDIDATES_MIN must not exceed QUEEN_HOTLIST_CANDIDATES_MAX');
   }
+  if (environment.QUEEN_VEGAS_ALPHA > environment.QUEEN_VEGAS_BETA) {
+    faults.push('QUEEN_VEGAS_ALPHA must not exceed QUEEN_VEGAS_BETA: a lane would grow and shrink at once');
+  }
+  const { QUEEN_SHUTDOWN_LINGER_MS: lingerMs, QUEEN_SHUTDOWN_GRACE_MS: graceMs } = environment;
+  if (lingerMs >= graceMs) {
+    faults.push(
+      `QUEEN_SHUTDOWN_LINGER_MS must be less than QUEEN_SHUTDOWN_GRACE_MS, not ${lingerMs} of ${graceMs}`,
+    );
+  }
+  faults.push(...jwtFaults(environment));
+  if ((environment.QUEEN_TLS_CERT_FILE === '') !== (environment.QUEEN_TLS_KEY_FILE === '')) {
+    faults.push('QUEEN_TLS_CERT_FILE and QUEEN_TLS_KEY_FILE act only together');
+  }
+  if (environment.QUEEN_TLS_CLIENT_CA_FILE !== '' && environment.QUEEN_TLS_CERT_FILE === '') {
+    faults.push('QUEEN_TLS_CLIENT_CA_FILE acts only with QUEEN_TLS_CERT_FILE');
+  }
   return faults;
 }
 
@@ -69,7 +86,7 @@ export function unknownSettings(
 ): string[] {
   const known = Object.entries(settings).flatMap(([name, setting]) => [name, ...setting.aliases]);
   return Object.keys(source)
-    .filter((name) => name.startsWith('QUEEN_') && !name.startsWith('QUEEN_TEST_') && !known.includes(name))
+    .filter((name) => /^(QUEEN|JWT)_/.test(name) && !name.startsWith('QUEEN_TEST_') && !known.includes(name))
     .map((name) => {
       const nearest = known
         .map((candidate) => ({ candidate, distance: editDistance(name, candidate) }))

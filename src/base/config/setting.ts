@@ -109,7 +109,7 @@ export function choice<const C extends string>(
     bounds: options.choices.join(', '),
     ...options,
     read(value) {
-      const found = options.choices.find((one) => one === value.toLowerCase());
+      const found = options.choices.find((one) => one.toLowerCase() === value.toLowerCase());
       if (found === undefined)
         throw new Error(`must be one of ${options.choices.join(', ')}, not "${value}"`);
       return found;

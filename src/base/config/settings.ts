@@ -13,6 +13,13 @@ export const settings = {
     about: 'Port the broker listens on; 0 takes a free one.',
   }),
   QUEEN_BIND_ADDR: text({ default: '0.0.0.0', about: 'Address the broker listens on.' }),
+  QUEEN_WORKERS: integer({
+    default: 1,
+    min: 1,
+    max: 64,
+    about:
+      'Broker processes on the port. More than one only where a core is the limit: pools, memory limits and the spool are of each.',
+  }),
   QUEEN_MAX_BODY_BYTES: integer({
     default: 67_108_864,
     min: 1024,
@@ -49,6 +56,14 @@ export const settings = {
     unit: 'ms',
     about: 'How long a drain may take before the process ends anyway.',
   }),
+  QUEEN_SHUTDOWN_LINGER_MS: integer({
+    default: 500,
+    min: 0,
+    max: 60_000,
+    unit: 'ms',
+    about:
+      'How long a drain still accepts connections: /health/ready says 503 and every answer ends its connection, so that a load balancer goes elsewhere.',
+  }),
 
   // PostgreSQL
   DATABASE_URL: text({
@@ -58,6 +73,14 @@ export const settings = {
     bounds: 'a postgres:// or postgresql:// address',
     about:
       'Address of PostgreSQL with user and password. Wins over the PG_ names. Neither given: the embedded server.',
+  }),
+  QUEEN_DIRECT_DATABASE_URL: text({
+    default: '',
+    secret: true,
+    pattern: /^(postgres(ql)?:\/\/.+)?$/,
+    bounds: 'a postgres:// or postgresql:// address',
+    about:
+      'Address of PostgreSQL itself, where the other one leads to a connection pooler: for the schema and for LISTEN.',
   }),
   PG_HOST: text({ default: '', about: 'Host of PostgreSQL.' }),
   PG_PORT: integer({ default: 5432, min: 1, max: 65535, about: 'Port of PostgreSQL.' }),
@@ -105,7 +128,7 @@ export const settings = {
   }),
   QUEEN_PG_NAMED_STATEMENTS: boolean({
     default: true,
-    about: 'Prepare statements by name. Switch off behind a transaction pooler that cannot keep them.',
+    about: 'Prepare statements by name. A pooler cannot keep them: behind one they are never used.',
   }),
   QUEEN_APPLY_SCHEMA: boolean({ default: true, about: 'Apply database/ at boot. Off: only check it.' }),
   QUEEN_DATA_DIR: text({
@@ -146,6 +169,22 @@ export const settings = {
   QUEEN_POP_PENDING_GATE: boolean({
     default: true,
     about: 'Ask the cheap pending probe before single-partition and discovery pops of a waiting request.',
+  }),
+  QUEEN_POP_FUSION: boolean({
+    default: true,
+    about: 'Let claims of pops that run at once share one statement and its commit; off: one each.',
+  }),
+  QUEEN_POP_FUSION_MAX_JOBS: integer({
+    default: 64,
+    min: 1,
+    max: 1000,
+    about: 'Most pops that share one claim.',
+  }),
+  QUEEN_POP_FUSION_CONCURRENCY: integer({
+    default: 2,
+    min: 1,
+    max: 64,
+    about: 'Shared claims at once; pops that come meanwhile gather for the next.',
   }),
 
   // Push
@@ -330,6 +369,36 @@ export const settings = {
     choices: ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'],
     about: 'Least important log line written.',
   }),
+  LOG_FORMAT: choice({
+    default: 'auto',
+    choices: ['auto', 'json', 'text'],
+    about:
+      'How lines are written: json, one object a line; text, for people; auto, text at a terminal and json elsewhere.',
+  }),
+
+  // Traces
+  OTEL_EXPORTER_OTLP_ENDPOINT: text({
+    default: '',
+    pattern: /^https?:\/\/[^\s]+$/,
+    bounds: 'an http:// or https:// address',
+    about:
+      'Where OpenTelemetry traces go, over OTLP/HTTP to /v1/traces below this address. Unset: there are none, and nothing is loaded or done for them.',
+  }),
+  OTEL_EXPORTER_OTLP_HEADERS: text({
+    default: '',
+    secret: true,
+    pattern: /^[^\s=,]+=[^,]*(,[^\s=,]+=[^,]*)*$/,
+    bounds: 'name=value, separated by commas, values percent-encoded',
+    about: 'Headers sent with them, for a receiver that wants a key.',
+  }),
+  OTEL_SERVICE_NAME: text({ default: 'queen-nest', about: 'Name of this service in traces.' }),
+  QUEEN_TRACE_RATIO: decimal({
+    default: 1,
+    min: 0,
+    max: 1,
+    about:
+      'Share of the traces that begin at this broker and are recorded; a request that comes with a trace follows the decision of that.',
+  }),
 
   // Transactions and consumer groups
   QUEEN_TRANSACTION_BUFFER_BYTES: integer({
@@ -436,6 +505,95 @@ export const settings = {
     default: false,
     about:
       'Keep the order of each partition across an outage: while messages of it are in the spool, new ones go there too.',
+  }),
+
+  // Authentication
+  JWT_ENABLED: boolean({
+    default: false,
+    about:
+      'Ask every request for a token and look at its roles (docs/security.md); off: every request passes.',
+  }),
+  JWT_ALGORITHM: choice({
+    default: 'HS256',
+    choices: [
+      ...(['HS256', 'HS384', 'HS512', 'RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'] as const),
+      ...(['ES256', 'ES384', 'ES512', 'EdDSA', 'auto'] as const),
+    ],
+    about: 'The only algorithm that tokens may be signed with; auto: every one that fits the keys given.',
+  }),
+  JWT_SECRET: text({
+    default: '',
+    secret: true,
+    about: 'Shared secret of HS tokens; at least 32 random bytes.',
+  }),
+  JWT_PUBLIC_KEY: text({
+    default: '',
+    secret: true,
+    bounds: 'a public key or a certificate in PEM',
+    about: 'Public key of RS, PS, ES and EdDSA tokens; its line breaks may be spelled \\n.',
+  }),
+  JWT_JWKS_URL: text({
+    default: '',
+    pattern: /^(https?:\/\/[^\s@]+)?$/,
+    bounds: 'an http:// or https:// address without a user',
+    about: 'Where the issuer publishes its public keys; needed instead of JWT_PUBLIC_KEY when keys rotate.',
+  }),
+  JWT_JWKS_REFRESH_INTERVAL: integer({
+    default: 3600,
+    min: 1,
+    max: 604_800,
+    unit: 's',
+    about: 'Period in which they are read again; a key that was withdrawn is believed as long.',
+  }),
+  JWT_JWKS_TIMEOUT_MS: integer({
+    default: 5000,
+    min: 50,
+    max: 60_000,
+    unit: 'ms',
+    about: 'Longest wait for them.',
+  }),
+  JWT_ISSUER: text({ default: '', about: 'What the claim iss of a token must be; unset: anything.' }),
+  JWT_AUDIENCE: text({
+    default: '',
+    about: 'What the claim aud of a token must be or hold; unset: anything.',
+  }),
+  JWT_CLOCK_SKEW: integer({
+    default: 30,
+    min: 0,
+    max: 86_400,
+    unit: 's',
+    about: 'Difference of clocks that is forgiven in the times of a token.',
+  }),
+  JWT_SKIP_PATHS: text({
+    default: '/health,/metrics/prometheus,/metrics,/',
+    about:
+      'Paths that need no token, comma-separated; one that ends in / stands for all below it. Leave the metrics out to close them. Probes never need one.',
+  }),
+  JWT_ROLES_CLAIM: text({ default: 'role', about: 'Claim that names one role.' }),
+  JWT_ROLES_ARRAY_CLAIM: text({ default: 'roles', about: 'Claim that lists roles.' }),
+  JWT_ROLE_ADMIN: text({ default: 'admin', about: 'Name of the role that may do everything.' }),
+  JWT_ROLE_READ_WRITE: text({ default: 'read-write', about: 'Name of the role that may push and consume.' }),
+  JWT_ROLE_READ_ONLY: text({
+    default: 'read-only',
+    about: 'Name of the role that may look, and take nothing.',
+  }),
+  JWT_ROLE_WRITE_ONLY: text({ default: 'write-only', about: 'Name of the role that may push only.' }),
+  JWT_TENANT_CLAIM: text({
+    default: '',
+    about:
+      'Claim with the tenant (a uuid) that a token is good for, together with QUEEN_TENANCY_HEADER; unset: a token is good for whichever tenant the header names.',
+  }),
+
+  // TLS
+  QUEEN_TLS_CERT_FILE: text({
+    default: '',
+    about: 'File with the certificate and those up to its issuer, in PEM. Set: the broker speaks HTTPS only.',
+  }),
+  QUEEN_TLS_KEY_FILE: text({ default: '', about: 'File with the private key of it, in PEM.' }),
+  QUEEN_TLS_CLIENT_CA_FILE: text({
+    default: '',
+    about:
+      'File with certificates, in PEM, one of which must have issued the certificate of a client; unset: clients need none.',
   }),
 
   // Encryption and tenants
