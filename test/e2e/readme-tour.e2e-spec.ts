@@ -3,6 +3,8 @@ import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startBroker, type TestBroker } from '../support/broker.js';
+import { blocksOf } from '../support/markdown.js';
+import { expectShape } from '../support/shown.js';
 
 const ADDRESS = 'localhost:6632';
 const bash = promisify(execFile);
@@ -15,11 +17,7 @@ interface Step {
 
 /** Every block of README.md to be typed into a shell, in order. */
 function steps(): Step[] {
-  const text = readFileSync('README.md', 'utf8');
-  const blocks = [...text.matchAll(/^```(\w*)\n([\s\S]*?)^```$/gm)].map(([, language, body]) => ({
-    language,
-    body,
-  }));
+  const blocks = blocksOf('README.md');
   return blocks.flatMap(({ language, body }, i) => {
     if (language !== 'sh') return [];
     const next = blocks[i + 1];
@@ -30,22 +28,6 @@ function steps(): Step[] {
 const all = steps();
 const setUp = all.filter(({ command }) => !command.includes(ADDRESS));
 const tour = all.filter(({ command }) => command.includes(ADDRESS));
-
-/** "…" stands for any text, and as a key for keys that are not shown. */
-function expectShape(shown: unknown, actual: unknown): void {
-  if (shown === '…') expect(actual).toEqual(expect.any(String));
-  else if (Array.isArray(shown)) {
-    expect(actual).toHaveLength(shown.length);
-    shown.forEach((each, i) => expectShape(each, (actual as unknown[])[i]));
-  } else if (shown !== null && typeof shown === 'object') {
-    for (const [key, value] of Object.entries(shown)) {
-      if (key === '…') continue;
-      expect(actual).toHaveProperty([key]);
-      expectShape(value, (actual as Record<string, unknown>)[key]);
-    }
-    if (!('…' in shown)) expect(Object.keys(actual as object).sort()).toEqual(Object.keys(shown).sort());
-  } else expect(actual).toEqual(shown);
-}
 
 /** What a step that shows no answer must print, by what it does. */
 const answers: [about: string, does: RegExp, check: (output: string) => void][] = [
