@@ -16,7 +16,7 @@ export function configurationPage(): string {
     '# Configuration',
     '',
     'Environment variables, read once at start. Unset or empty means the default. All faults are reported in one message and',
-    'stop the start; a `QUEEN_` name that is not in this table is warned about, with the nearest one that is.',
+    'stop the start; a `QUEEN_` or `JWT_` name that is not in this table is warned about, with the nearest one that is.',
     '',
     '| Name | Default | Unit | Allowed | What it does |',
     '| --- | --- | --- | --- | --- |',

@@ -2,6 +2,7 @@ import type { PopMaintenance, PushMaintenance } from '../base/maintenance/mainte
 import type { PushSpool } from '../base/spool/push-spool.js';
 import type { HintsService } from '../hints/hints.service.js';
 import type { PushService } from '../push/push.service.js';
+import type { OldestTransaction } from '../retention/oldest-transaction.js';
 import type { RetentionLoop } from '../retention/retention.loop.js';
 import { byLabel, one, type Family } from './family.js';
 
@@ -12,7 +13,7 @@ export function spoolFamilies(spool: PushSpool): Family[] {
   return [
     one('queen_file_buffer_pending', 'gauge', 'Messages waiting on disk.', () => stats().pending),
     one('queen_file_buffer_failed', 'gauge', 'Messages on disk that were set aside.', () => stats().failed),
-    one('queen_file_buffer_db_healthy', 'gauge', '0 while pushes go to disk.', dbHealthy),
+    one('queen_file_buffer_db_healthy', 'gauge', '0 while pushes go to disk.', dbHealthy, 'min'),
     one('queen_spool_files', 'gauge', 'Files of messages waiting.', () => stats().files),
     one('queen_spool_bytes', 'gauge', 'Disk space of the spool.', () => stats().bytes),
     one(
@@ -20,6 +21,7 @@ export function spoolFamilies(spool: PushSpool): Family[] {
       'gauge',
       'Age of the oldest message waiting; beyond a dedup window its replay may repeat messages.',
       () => (stats().oldestAgeMs ?? 0) / 1000,
+      'max',
     ),
     one('queen_spool_written_total', 'counter', 'Messages written to disk.', () => stats().written),
     one('queen_spool_replayed_total', 'counter', 'Messages stored from disk.', () => stats().replayed),
@@ -40,21 +42,40 @@ export function spoolFamilies(spool: PushSpool): Family[] {
 
 export function maintenanceFamilies(push: PushMaintenance, pop: PopMaintenance): Family[] {
   return [
-    one('queen_maintenance_mode_enabled', 'gauge', '1 during push maintenance.', () => (push.isOn ? 1 : 0)),
-    one('queen_pop_maintenance_enabled', 'gauge', '1 during pop maintenance.', () => (pop.isOn ? 1 : 0)),
+    one(
+      'queen_maintenance_mode_enabled',
+      'gauge',
+      '1 during push maintenance.',
+      () => (push.isOn ? 1 : 0),
+      'max',
+    ),
+    one(
+      'queen_pop_maintenance_enabled',
+      'gauge',
+      '1 during pop maintenance.',
+      () => (pop.isOn ? 1 : 0),
+      'max',
+    ),
   ];
 }
 
-export function retentionFamilies(retention: RetentionLoop): Family[] {
+export function retentionFamilies(retention: RetentionLoop, oldest: OldestTransaction): Family[] {
   const stats = () => retention.stats();
   return [
-    one('queen_retention_leader', 'gauge', '1 on the broker that sweeps.', () => (stats().isLeader ? 1 : 0)),
+    one(
+      'queen_retention_leader',
+      'gauge',
+      '1 on the broker that sweeps.',
+      () => (stats().isLeader ? 1 : 0),
+      'max',
+    ),
     one('queen_retention_sweeps_total', 'counter', 'Sweeps made here.', () => stats().sweeps),
     one(
       'queen_retention_age_seconds',
       'gauge',
       'Since a sweep went well, or was left to another broker.',
       () => stats().ageMs / 1000,
+      'max',
     ),
     one(
       'queen_retention_unread_messages_total',
@@ -67,6 +88,13 @@ export function retentionFamilies(retention: RetentionLoop): Family[] {
       'counter',
       'Steps given up until the next sweep.',
       () => stats().failures,
+    ),
+    one(
+      'queen_database_oldest_transaction_seconds',
+      'gauge',
+      'Age of the transaction that holds back vacuum the longest; 0: none does. The log names it after a minute.',
+      () => oldest.ageMs / 1000,
+      'max',
     ),
     byLabel('queen_retention_deleted_total', 'counter', 'What was deleted here, by kind.', 'kind', () => {
       const { segments, messages, hashRows, partitions, historyRows } = stats();
@@ -85,11 +113,19 @@ export function hintFamilies(hints: HintsService): Family[] {
     })),
     one('queen_hints_dropped_total', 'counter', 'Hints that could not be sent.', () => stats().dropped),
     one('queen_hint_reconnects_total', 'counter', 'Times listening began anew.', () => stats().reconnects),
-    one('queen_hint_bus_connected', 'gauge', '0 while hints neither leave nor arrive.', () =>
-      stats().isConnected ? 1 : 0,
+    one(
+      'queen_hint_bus_connected',
+      'gauge',
+      '0 while hints neither leave nor arrive.',
+      () => (stats().isConnected ? 1 : 0),
+      'min',
     ),
-    one('queen_hint_peers', 'gauge', '1 while another broker is believed to listen.', () =>
-      stats().hasPeers ? 1 : 0,
+    one(
+      'queen_hint_peers',
+      'gauge',
+      '1 while another broker is believed to listen.',
+      () => (stats().hasPeers ? 1 : 0),
+      'min',
     ),
   ];
 }

@@ -8,11 +8,13 @@ import { PayloadCipher } from '../encryption/payload-cipher.js';
 import { HintsService } from '../hints/hints.service.js';
 import { HotlistService } from '../hotlist/hotlist.service.js';
 import { LimiterService } from '../limiter/limiter.service.js';
+import { ClaimFlusher } from '../pop/flush/claim-flusher.js';
 import { FillWindow } from '../pop/fill-window.js';
 import { PopMetrics } from '../pop/pop.metrics.js';
 import { PutAside } from '../pop/put-aside.js';
 import { PushService } from '../push/push.service.js';
 import { RawSqlService } from '../raw-sql/raw-sql.service.js';
+import { OldestTransaction } from '../retention/oldest-transaction.js';
 import { RetentionLoop } from '../retention/retention.loop.js';
 import { WakeGateService } from '../wake-gate/wake-gate.service.js';
 import {
@@ -28,10 +30,13 @@ import { byLabel, one, type Family, type Sample } from './family.js';
 /** Queues named in queen_parked_long_polls; the rest is summed under `other` (field case A32). */
 const TOP_QUEUES = 20;
 
+const RTT_QUANTILES = [0.5, 0.99];
+
 /** What the exposition reads; the providers in the order of the factory's arguments. */
 export const familySources = [
   PopMetrics,
   FillWindow,
+  ClaimFlusher,
   PutAside,
   PushService,
   AckService,
@@ -49,11 +54,13 @@ export const familySources = [
   RetentionLoop,
   PayloadCipher,
   HintsService,
+  OldestTransaction,
 ] as const;
 
 export function metricFamilies(
   pops: PopMetrics,
   fill: FillWindow,
+  claims: ClaimFlusher,
   putAside: PutAside,
   pushes: PushService,
   acks: AckService,
@@ -71,6 +78,7 @@ export function metricFamilies(
   retention: RetentionLoop,
   cipher: PayloadCipher,
   hints: HintsService,
+  oldest: OldestTransaction,
 ): Family[] {
   return [
     ...processFamilies(loop),
@@ -82,7 +90,7 @@ export function metricFamilies(
       'result',
       () => ({ ...putAside.stats() }),
     ),
-    ...batchFamilies(pushes, ackFlusher),
+    ...batchFamilies(claims, pushes, ackFlusher),
     ...ackFamilies(ackByHash, registry),
     ...hotlistFamilies(hotlist),
     ...gateFamilies(gates),
@@ -92,7 +100,7 @@ export function metricFamilies(
     ...dedupFamilies(pushes),
     ...spoolFamilies(spool),
     ...maintenanceFamilies(pushMaintenance, popMaintenance),
-    ...retentionFamilies(retention),
+    ...retentionFamilies(retention, oldest),
     one(
       'queen_encryption_unreadable_total',
       'counter',
@@ -105,7 +113,7 @@ export function metricFamilies(
 function processFamilies(loop: EventLoop): Family[] {
   let delay: EventLoopDelay = { avgMs: 0, p99Ms: 0, maxMs: 0 };
   return [
-    one('queen_uptime_seconds', 'gauge', 'Seconds since the process started.', () => process.uptime()),
+    one('queen_uptime_seconds', 'gauge', 'Seconds since the process started.', () => process.uptime(), 'max'),
     one('queen_process_resident_memory_bytes', 'gauge', 'Resident memory.', () => process.memoryUsage.rss()),
     // The first of the three takes the window that all three show.
     one(
@@ -116,9 +124,22 @@ function processFamilies(loop: EventLoop): Family[] {
         delay = loop.take();
         return delay.avgMs;
       },
+      'max',
     ),
-    one('queen_event_loop_lag_p99_milliseconds', 'gauge', '99th percentile of the same.', () => delay.p99Ms),
-    one('queen_event_loop_lag_max_milliseconds', 'gauge', 'Longest delay of the same.', () => delay.maxMs),
+    one(
+      'queen_event_loop_lag_p99_milliseconds',
+      'gauge',
+      '99th percentile of the same.',
+      () => delay.p99Ms,
+      'max',
+    ),
+    one(
+      'queen_event_loop_lag_max_milliseconds',
+      'gauge',
+      'Longest delay of the same.',
+      () => delay.maxMs,
+      'max',
+    ),
   ];
 }
 
@@ -193,24 +214,66 @@ function trafficFamilies(
   ];
 }
 
-function batchFamilies(pushes: PushService, ackFlusher: AckFlusher): Family[] {
+function batchFamilies(claims: ClaimFlusher, pushes: PushService, ackFlusher: AckFlusher): Family[] {
   return [
     byLabel('queen_batches_fired_total', 'counter', 'Fused transactions.', 'op', () => ({
+      pop: claims.stats().statements,
       push: pushes.stats().flushes,
       ack: ackFlusher.stats().flushes,
     })),
-    byLabel('queen_batch_items_fired_total', 'counter', 'Segments or cursor moves in them.', 'op', () => ({
-      push: pushes.stats().flushedPartitions,
-      ack: ackFlusher.stats().rows,
-    })),
-    byLabel('queen_fusion_items_per_batch', 'gauge', 'Mean of them since the start.', 'op', () => ({
-      push: mean(pushes.stats().flushedPartitions, pushes.stats().flushes),
-      ack: mean(ackFlusher.stats().rows, ackFlusher.stats().flushes),
-    })),
-    byLabel('queen_batch_waiting', 'gauge', 'Partitions or cursors waiting for the next one.', 'op', () => ({
-      push: pushes.stats().partitions,
-      ack: ackFlusher.stats().waiting,
-    })),
+    byLabel(
+      'queen_batch_items_fired_total',
+      'counter',
+      'Pops, segments or cursor moves in them.',
+      'op',
+      () => ({
+        pop: claims.stats().jobs,
+        push: pushes.stats().flushedPartitions,
+        ack: ackFlusher.stats().rows,
+      }),
+    ),
+    byLabel(
+      'queen_fusion_items_per_batch',
+      'gauge',
+      'Mean of them since the start.',
+      'op',
+      () => ({
+        pop: mean(claims.stats().jobs, claims.stats().statements),
+        push: mean(pushes.stats().flushedPartitions, pushes.stats().flushes),
+        ack: mean(ackFlusher.stats().rows, ackFlusher.stats().flushes),
+      }),
+      'average',
+    ),
+    byLabel(
+      'queen_batch_waiting',
+      'gauge',
+      'Pops, partitions or cursors waiting for the next one.',
+      'op',
+      () => ({
+        pop: claims.stats().waiting,
+        push: pushes.stats().partitions,
+        ack: ackFlusher.stats().waiting,
+      }),
+    ),
+    {
+      name: 'queen_batch_rtt_milliseconds',
+      type: 'gauge',
+      help: 'Round trip of the last 1,024 of them.',
+      labels: ['op', 'quantile'],
+      across: 'max',
+      *samples(): Iterable<Sample> {
+        for (const [op, source] of Object.entries({ pop: claims, push: pushes, ack: ackFlusher })) {
+          for (const q of RTT_QUANTILES)
+            yield { labels: { op, quantile: String(q) }, value: source.rttQuantileMs(q) };
+        }
+      },
+    },
+    one(
+      'queen_pop_claims_abandoned_total',
+      'counter',
+      'Claims of pops whose client had left by then; leased ones come again when the lease runs out.',
+      () => claims.stats().abandoned,
+    ),
     one(
       'queen_push_flush_seconds_total',
       'counter',
@@ -278,6 +341,7 @@ function hotlistFamilies(hotlist: HotlistService): Family[] {
       'gauge',
       'Age of the entry that is ready the longest.',
       () => stats().oldestReadyMs,
+      'max',
     ),
     byLabel('queen_hotlist_ready_source_total', 'counter', 'What made entries ready.', 'source', () => ({
       ...stats().readySources,
@@ -299,6 +363,7 @@ function hotlistFamilies(hotlist: HotlistService): Family[] {
       'gauge',
       'Age of the oldest full walk of a ring.',
       () => stats().fullWalkAgeMaxMs,
+      'max',
     ),
     one(
       'queen_hotlist_tickets_expired_total',
@@ -400,6 +465,7 @@ function laneFamilies(limiter: LimiterService): Family[] {
       'Best round trip of the last minute.',
       'lane',
       perLane((lane) => lane.baseRttMs),
+      'min',
     ),
     byLabel(
       'queen_lane_rtt_ms',
@@ -407,6 +473,7 @@ function laneFamilies(limiter: LimiterService): Family[] {
       'Smoothed round trip.',
       'lane',
       perLane((lane) => lane.rttMs),
+      'average',
     ),
     byLabel(
       'queen_lane_timeouts_total',

@@ -4,16 +4,26 @@ export interface Family {
   readonly help: string;
   readonly type: 'counter' | 'gauge';
   readonly labels?: readonly string[];
+  /** What the values of several processes of one broker make together; a sum when not said. */
+  readonly across?: Across;
   samples(): Iterable<Sample>;
 }
+
+export type Across = 'sum' | 'max' | 'min' | 'average';
 
 export interface Sample {
   readonly labels?: Readonly<Record<string, string>>;
   readonly value: number;
 }
 
-export function one(name: string, type: Family['type'], help: string, value: () => number): Family {
-  return { name, type, help, samples: () => [{ value: value() }] };
+export function one(
+  name: string,
+  type: Family['type'],
+  help: string,
+  value: () => number,
+  across: Across = 'sum',
+): Family {
+  return { name, type, help, across, samples: () => [{ value: value() }] };
 }
 
 /** A family with one label, whose values come from an object's keys: a fixed set. */
@@ -23,11 +33,13 @@ export function byLabel(
   help: string,
   label: string,
   values: () => Record<string, number>,
+  across: Across = 'sum',
 ): Family {
   return {
     name,
     type,
     help,
+    across,
     labels: [label],
     samples: () => Object.entries(values()).map(([key, value]) => ({ labels: { [label]: key }, value })),
   };

@@ -15,6 +15,7 @@ import { familySources, metricFamilies } from './families.js';
 import { MetricsController } from './metrics.controller.js';
 import { MetricsJsonController } from './metrics-json.controller.js';
 import { MinutesLoop } from './minutes.loop.js';
+import { OwnMetrics } from './own-metrics.js';
 import { METRIC_FAMILIES, PrometheusExposition } from './prometheus.exposition.js';
 
 /** Reads what the other modules count; nothing imports it. */
@@ -37,6 +38,7 @@ import { METRIC_FAMILIES, PrometheusExposition } from './prometheus.exposition.j
     PrometheusExposition,
     Activity,
     MinutesLoop,
+    OwnMetrics,
     { provide: METRIC_FAMILIES, useFactory: metricFamilies, inject: [...familySources] },
   ],
   exports: [PrometheusExposition],

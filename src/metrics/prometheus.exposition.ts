@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Counter, Gauge, Registry } from 'prom-client';
+import type { FamilyValues } from '../base/worker-group/worker-group.js';
 import type { Family } from './family.js';
 
 export const METRIC_FAMILIES = Symbol('MetricFamilies');
@@ -28,9 +29,20 @@ export class PrometheusExposition {
     return this.registry.metrics();
   }
 
+  /** The same values, to be joined with those of other processes. */
+  values(): Promise<FamilyValues> {
+    return this.registry.getMetricsAsJSON();
+  }
+
   private register(family: Family): void {
-    const { name, help } = family;
-    const common = { name, help, labelNames: [...(family.labels ?? [])], registers: [this.registry] };
+    const { name, help, across: aggregator = 'sum' } = family;
+    const common = {
+      name,
+      help,
+      aggregator,
+      labelNames: [...(family.labels ?? [])],
+      registers: [this.registry],
+    };
     if (family.type === 'gauge') {
       new Gauge({
         ...common,
