@@ -5,7 +5,7 @@ import { nameProblem } from '../base/names/names.js';
 import { sendJsonBytes } from '../http/json-reply.js';
 import { bodyOf } from '../http/read-body.js';
 import { renderAckReply } from './ack.reply.js';
-import { type AckRequest, parseAckBatchBody, parseAckBody } from './ack.request.js';
+import { type AckRequest, parseAckBatchBodyInSlices, parseAckBody } from './ack.request.js';
 import { AckService } from './ack.service.js';
 
 /** Both routes answer 200 with an array, one result per acknowledgement in order, whatever became of each. */
@@ -19,8 +19,10 @@ export class AckController {
   }
 
   @Post('batch')
-  ackBatch(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    return this.answer(parseAckBatchBody(bodyOf(request)), request.owner, reply);
+  async ackBatch(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    const parsed = parseAckBatchBodyInSlices(bodyOf(request));
+    const acks = parsed instanceof Promise ? await parsed : parsed;
+    return this.answer(acks, request.owner, reply);
   }
 
   private async answer(request: AckRequest, owner: string | null, reply: FastifyReply): Promise<void> {

@@ -1,5 +1,11 @@
 import { BrokerError } from '../base/errors/broker-error.js';
-import { badBody, readJsonBody } from '../base/json/read-json-body.js';
+import type { BodySlices } from '../base/json/body-slices.js';
+import {
+  badBody,
+  readJsonBody,
+  readJsonBodyAtOnce,
+  readJsonBodyInSlices,
+} from '../base/json/read-json-body.js';
 import type { JsonCursor } from '../base/json/scanner.js';
 import { textFlaw } from '../base/json/text-flaw.js';
 import { QUEUE_MODE_GROUP } from '../base/names/names.js';
@@ -42,34 +48,58 @@ export function parseAckBody(body: Buffer): AckRequest {
  * `acknowledgments` is something else than an array, and `body_too_large` beyond MAX_ACK_ITEMS.
  */
 export function parseAckBatchBody(body: Buffer): AckRequest {
-  return readJsonBody(body, (cursor) => {
-    if (cursor.type() !== 'object') throw badBody('expected an object');
-    let group = QUEUE_MODE_GROUP;
-    let items: AckItem[] = [];
-    for (let more = cursor.enterObject(); more; more = cursor.nextMember()) {
-      if (cursor.tokenIs(ACKNOWLEDGMENTS)) items = readItems(cursor);
-      else if (cursor.tokenIs(CONSUMER_GROUP)) group = readGroup(cursor);
-      else cursor.skipValue();
-    }
-    return { group, items };
-  });
+  return readJsonBodyAtOnce(body, readBatch);
 }
 
-function readItems(cursor: JsonCursor): AckItem[] {
+/**
+ * The same with a turn of the event loop after each slice of a large body (SLICE_BYTES); a small one is read at once, and
+ * the result is no promise.
+ * @param sliceBytes for specs
+ */
+export function parseAckBatchBodyInSlices(
+  body: Buffer,
+  sliceBytes?: number,
+): AckRequest | Promise<AckRequest> {
+  return readJsonBodyInSlices(body, readBatch, sliceBytes);
+}
+
+function* readBatch(slices: BodySlices): Generator<void, AckRequest> {
+  const { cursor } = slices;
+  if (cursor.type() !== 'object') throw badBody('expected an object');
+  let group = QUEUE_MODE_GROUP;
+  let items: AckItem[] = [];
+  let more = yield* slices.step(() => cursor.enterObject());
+  while (more) {
+    if (cursor.tokenIs(ACKNOWLEDGMENTS)) items = yield* readItems(slices);
+    else if (cursor.tokenIs(CONSUMER_GROUP)) group = yield* slices.step(() => readGroup(cursor));
+    else yield* slices.step(() => cursor.skipValue());
+    more = yield* slices.step(() => cursor.nextMember());
+  }
+  return { group, items };
+}
+
+function* readItems(slices: BodySlices): Generator<void, AckItem[]> {
+  const { cursor } = slices;
   const type = cursor.type();
   if (type === 'null') {
-    cursor.skipValue();
+    yield* slices.step(() => cursor.skipValue());
     return [];
   }
   if (type !== 'array') throw badBody('acknowledgments must be an array');
   const reader = new AckItemReader(cursor);
   const items: AckItem[] = [];
-  for (let more = cursor.enterArray(); more; more = cursor.nextElement()) {
-    if (items.length === MAX_ACK_ITEMS) {
-      throw new BrokerError('body_too_large', `an ack batch holds at most ${MAX_ACK_ITEMS} acknowledgments`);
-    }
-    items.push(reader.read());
-  }
+  yield* slices.elements(
+    () => reader.read(),
+    (item) => {
+      if (items.length === MAX_ACK_ITEMS) {
+        throw new BrokerError(
+          'body_too_large',
+          `an ack batch holds at most ${MAX_ACK_ITEMS} acknowledgments`,
+        );
+      }
+      items.push(item);
+    },
+  );
   return items;
 }
 

@@ -1,7 +1,8 @@
-import { Injectable, Logger } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { Fingerprint } from '../ack-registry/fingerprint.js';
 import { BrokerError } from '../base/errors/broker-error.js';
 import { errorTable } from '../base/errors/error-table.js';
+import { SampledLogger } from '../base/log/sampled-logger.js';
 import { type AckGroup, groupAcks } from './ack-group.js';
 import { type AckResult, DONE, DONE_BEFORE, NOT_OWNED_ERROR, refused } from './ack-result.js';
 import type { AckRequest } from './ack.request.js';
@@ -44,7 +45,7 @@ const OWNER_LOOKUPS_AT_ONCE = 8;
  */
 @Injectable()
 export class AckService {
-  private readonly logger = new Logger(AckService.name);
+  private readonly logger = new SampledLogger(AckService.name);
   private readonly counters = { requests: 0, items: 0, fullBatches: 0, repeats: 0, byHash: 0, failures: 0 };
   private readonly ownerLookups = new AtMost(OWNER_LOOKUPS_AT_ONCE);
 
@@ -131,13 +132,13 @@ export class AckService {
   private errorText(error: unknown): string {
     this.counters.failures += 1;
     if (!(error instanceof BrokerError)) {
-      this.logger.error(`ack failed: ${(error as Error).message}`, (error as Error).stack);
+      this.logger.error('unexpected', `ack failed: ${(error as Error).message}`, (error as Error).stack);
       return errorTable.internal.meaning;
     }
     // The others have been logged where they happened, once for all the requests that met them.
     if (error.code === 'sql_failed' || error.code === 'internal') {
       const { message } = (error.cause ?? error) as Error;
-      this.logger.warn(`ack failed: ${message}`);
+      this.logger.warn(error.code, `ack failed: ${message}`);
     }
     return error.code === 'pool' ? 'pool' : error.message;
   }

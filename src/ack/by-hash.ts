@@ -1,7 +1,8 @@
-import { Injectable, Logger } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { AckRegistry } from '../ack-registry/ack-registry.js';
 import { BrokerError } from '../base/errors/broker-error.js';
 import { errorTable } from '../base/errors/error-table.js';
+import { SampledLogger } from '../base/log/sampled-logger.js';
 import { HASH_BYTES } from '../segment/transaction-hash.js';
 import type { AckGroup } from './ack-group.js';
 import { UNRESOLVABLE } from './ack-item.js';
@@ -35,7 +36,7 @@ export interface HashAckStats {
 /** The slow path and the authority: each transactionId is looked up, and PostgreSQL decides what the ack means. */
 @Injectable()
 export class AckByHash {
-  private readonly logger = new Logger(AckByHash.name);
+  private readonly logger = new SampledLogger(AckByHash.name);
   private readonly counters = {
     ...{ calls: 0, refused: 0, noops: 0, stale: 0, unresolved: 0 },
     ...{ deadLetters: 0, dropped: 0, capped: 0 },
@@ -86,7 +87,7 @@ export class AckByHash {
         : { ok: false, error: 'dlq rejected' };
     } catch (cause) {
       const where = `partition ${group.partitionId} offset ${offset}`;
-      this.logger.warn(`dead letter not filed, ${where}: ${(cause as Error).message}`);
+      this.logger.warn('dead letter', `dead letter not filed, ${where}: ${(cause as Error).message}`);
       return {
         ok: false,
         error: cause instanceof BrokerError ? cause.message : errorTable.internal.meaning,

@@ -1,5 +1,6 @@
-import { Injectable, Logger } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { BrokerError } from '../base/errors/broker-error.js';
+import { SampledLogger } from '../base/log/sampled-logger.js';
 import { queueKey } from '../base/queue-key.js';
 import { SegmentDamagedError } from '../segment/segment-damaged.error.js';
 import { AckRegistry } from '../ack-registry/ack-registry.js';
@@ -24,7 +25,7 @@ const SLICE_BYTES = 1024 * 1024;
  */
 @Injectable()
 export class HandOver {
-  private readonly logger = new Logger(HandOver.name);
+  private readonly logger = new SampledLogger(HandOver.name);
   private readonly idle: JsonWriter[] = [];
 
   constructor(
@@ -106,7 +107,7 @@ export class HandOver {
 
   private report(partition: ClaimedPartition, base: number, error: SegmentDamagedError): BrokerError {
     const where = `partition ${partition.partitionId} offset ${base}`;
-    this.logger.error(`stored segment at ${where} is damaged: ${error.message}`);
+    this.logger.error(`damaged ${where}`, `stored segment at ${where} is damaged: ${error.message}`);
     return new BrokerError(
       'segment_damaged',
       `the stored segment at ${where} is damaged: ${error.message}`,

@@ -47,7 +47,7 @@ export class PopController {
   }
 
   private async answer(target: PopTarget, request: FastifyRequest, reply: FastifyReply): Promise<void> {
-    const pop = this.parser.parse(target, queryOf(request.url), request.tenant);
+    const pop = this.parser.of(request.url, target, request.tenant);
     try {
       this.metrics.request();
       const delivery = await this.pops.serve(pop, clientGone(reply));
@@ -66,9 +66,4 @@ function named(error: unknown): unknown {
     return new BrokerError(error.code, 'pop failed', error.extra, { cause: error.cause });
   }
   return error;
-}
-
-function queryOf(url: string): string {
-  const start = url.indexOf('?');
-  return start < 0 ? '' : url.slice(start + 1);
 }

@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { AckRegistryModule } from '../ack-registry/ack-registry.module.js';
+import { environmentConfig } from '../base/config/environment.js';
 import { EncryptionModule } from '../encryption/encryption.module.js';
 import { HotlistModule } from '../hotlist/hotlist.module.js';
 import { LimiterModule } from '../limiter/limiter.module.js';
@@ -13,11 +14,15 @@ import { PausedSource } from './candidate-source/paused.source.js';
 import { PendingProbes } from './candidate-source/pending-probes.js';
 import { ReseedFloor } from './candidate-source/reseed.floor.js';
 import { ReseedWalker } from './candidate-source/reseed-walker.js';
+import { RingCandidates } from './candidate-source/ring-candidates.js';
 import { RingSource } from './candidate-source/ring.source.js';
 import { ScanSource } from './candidate-source/scan.source.js';
 import { SeedMarkers } from './candidate-source/seed-markers.js';
 import { SeedSlices } from './candidate-source/seed-slices.js';
 import { FillWindow } from './fill-window.js';
+import { CLAIM_FLUSH_OPTIONS, claimFlushOptions } from './flush/claim-flush.options.js';
+import { ClaimFlusher } from './flush/claim-flusher.js';
+import { ClaimSender } from './flush/claim-sender.js';
 import { HandOver } from './hand-over.js';
 import { PopController } from './pop.controller.js';
 import { PopMetrics } from './pop.metrics.js';
@@ -40,6 +45,7 @@ import { PutAside } from './put-aside.js';
     PopService,
     PopMetrics,
     ChooseSource,
+    RingCandidates,
     RingSource,
     ScanSource,
     PartitionSource,
@@ -50,10 +56,13 @@ import { PutAside } from './put-aside.js';
     SeedSlices,
     ReseedWalker,
     ReseedFloor,
+    { provide: CLAIM_FLUSH_OPTIONS, inject: [environmentConfig.KEY], useFactory: claimFlushOptions },
+    ClaimSender,
+    ClaimFlusher,
     FillWindow,
     HandOver,
     PutAside,
   ],
-  exports: [PopMetrics, FillWindow, PutAside],
+  exports: [PopMetrics, FillWindow, PutAside, ClaimFlusher],
 })
 export class PopModule {}

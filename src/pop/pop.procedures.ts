@@ -135,7 +135,10 @@ export const logPopWildcardBinV1 = procedure<PopArgs, PopRow>({
   row: popRow,
 });
 
-export const logSeedSliceV1 = scalarProcedure<PopArgs & { after: string | null; limit: number }, string | null>({
+export const logSeedSliceV1 = scalarProcedure<
+  PopArgs & { after: string | null; limit: number },
+  string | null
+>({
   name: 'log_seed_slice_v1',
   parameterTypes: ['text', 'text', 'text', 'int', 'text', 'text', 'uuid'],
   values: (a) => [a.queue, a.group, a.after, a.limit, a.subscriptionMode, a.subscriptionFrom, a.tenant],

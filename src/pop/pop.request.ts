@@ -1,15 +1,10 @@
 import { BrokerError } from '../base/errors/broker-error.js';
 import { DEFAULT_TENANT, nameProblem, QUEUE_MODE_GROUP, type NameKind } from '../base/names/names.js';
 import { queueKey } from '../base/queue-key.js';
+import { Generations } from '../ack-registry/generations.js';
 import { mintUuid, uuidText } from '../segment/uuid-v7.js';
 import type { WakeKey } from '../wake-gate/wake-key.js';
-import {
-  BATCH_MAX,
-  PARTITIONS_MAX,
-  parsePopQuery,
-  TIMEOUT_MS_MAX,
-  type PopQueryDto,
-} from './pop-query.dto.js';
+import { BATCH_MAX, PARTITIONS_MAX, parsePopQuery, TIMEOUT_MS_MAX } from './pop-query.dto.js';
 
 /** What one pop asks for; made once at the edge and not changed after. */
 export interface PopRequest {
@@ -48,21 +43,47 @@ export interface PopTarget {
 }
 
 const NEW_MODES = new Set(['new', 'new-only', 'new_only', 'newonly']);
-const MEMO_MAX = 2000;
-const LEASE_SECONDS_MAX = 7 * 24 * 3600;
+const REMEMBERED_MAX = 2000;
+/** A longer one is no consumer's daily question. */
+const REMEMBERED_URL_LENGTH_MAX = 1024;
+export const LEASE_SECONDS_MAX = 7 * 24 * 3600;
+
+/** What all pops with the same text have in common: everything but the identity of the one that asks. */
+type PopForm = Omit<PopRequest, 'workerId'>;
 
 /**
- * Turns query strings into requests. Consumers repeat the same query for days, so the validated form is remembered by
- * its text, within a bound.
+ * Turns query strings into requests. Consumers ask the same for days, so the validated form is remembered by the raw text
+ * of what they ask for; those asked for least lately are forgotten first.
  */
 export class PopRequestParser {
-  private readonly memo = new Map<string, PopQueryDto>();
+  private readonly forms = new Generations<PopForm>(REMEMBERED_MAX);
 
   constructor(private readonly timeoutMsDefault: number) {}
 
+  /** Forms that are remembered. */
+  get remembered(): number {
+    return this.forms.size;
+  }
+
+  /**
+   * The request of a URL, whose path says what `target` says. Throws as parse() does; what is wrong is not remembered.
+   * @param url path and query as they came
+   */
+  of(url: string, target: PopTarget, tenant: string): PopRequest {
+    if (url.length > REMEMBERED_URL_LENGTH_MAX) return this.parse(target, queryOf(url), tenant);
+    const key = tenant === DEFAULT_TENANT ? url : `${tenant} ${url}`;
+    let form = this.forms.get(key);
+    if (!form) this.forms.set(key, (form = this.form(target, queryOf(url), tenant)));
+    return { ...form, workerId: uuidText(mintUuid(Date.now())) };
+  }
+
   /** @throws BrokerError `bad_parameter`, `bad_name`, or `no_filter` for a discovery pop without namespace and task */
   parse(target: PopTarget, query: string, tenant: string = DEFAULT_TENANT): PopRequest {
-    const dto = this.queryOf(query);
+    return { ...this.form(target, query, tenant), workerId: uuidText(mintUuid(Date.now())) };
+  }
+
+  private form(target: PopTarget, query: string, tenant: string): PopForm {
+    const dto = parsePopQuery(query, this.timeoutMsDefault);
     const queue = target.queue ?? '';
     const partition = target.partition ?? '';
     if (target.scope === 'discovery' && dto.namespace === '' && dto.task === '') {
@@ -98,19 +119,14 @@ export class PopRequestParser {
           : null,
       subscriptionMode: NEW_MODES.has(dto.subscriptionMode.toLowerCase()) ? 'new' : 'all',
       subscriptionFrom: dto.subscriptionFrom,
-      workerId: uuidText(mintUuid(Date.now())),
       clamped: clamps.join(', '),
     };
   }
+}
 
-  private queryOf(query: string): PopQueryDto {
-    const known = this.memo.get(query);
-    if (known) return known;
-    const dto = parsePopQuery(query, this.timeoutMsDefault);
-    if (this.memo.size >= MEMO_MAX) this.memo.delete(this.memo.keys().next().value!);
-    this.memo.set(query, dto);
-    return dto;
-  }
+function queryOf(url: string): string {
+  const start = url.indexOf('?');
+  return start < 0 ? '' : url.slice(start + 1);
 }
 
 function wakeKeyOf(scope: PopScope, tenant: string, key: string, partition: string): WakeKey {

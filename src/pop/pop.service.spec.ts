@@ -30,6 +30,8 @@ class Bench {
   quiet: () => boolean | undefined = () => true;
   beforePermit: () => Promise<void> = () => Promise.resolve();
   isHolding = { permit: 0, connection: 0 };
+  /** What a claim with others answers; null: this one is made alone. */
+  shared: (() => Promise<ClaimedPartition[]>) | null = null;
 
   private readonly source: CandidateSource = {
     path: 'hotlist',
@@ -42,6 +44,7 @@ class Bench {
       const answer = next(this.claims);
       return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer);
     },
+    claimShared: () => this.shared?.() ?? null,
     stillQuiet: () => this.quiet(),
     estimate: () => Infinity,
   };
@@ -136,6 +139,23 @@ describe('the life of a pop', () => {
       'permit back',
       'hand over',
     ]);
+  });
+
+  it('takes neither permit nor connection when its claim is made with those of others', async () => {
+    bench.looks = [true];
+    bench.shared = () => Promise.resolve(delivered);
+    expect(await bench.pop('')).toMatchObject({ count: 1 });
+    expect(bench.trail).toEqual(['look', 'hold', 'hand over']);
+  });
+
+  it('treats a deadline that passes while it waits for the claim of others as an empty answer', async () => {
+    bench.looks = [true];
+    bench.shared = () => {
+      bench.clock.advance(100);
+      return Promise.reject(new WaitExpiredError());
+    };
+    expect(await bench.pop('wait=true&timeout=100')).toEqual({ count: 0 });
+    expect(bench.trail).not.toContain('permit');
   });
 
   it('takes no permit and no connection for ten thousand empty re-polls', async () => {

@@ -61,14 +61,14 @@ export class PopService {
     using ticket = request.wait ? this.wakeGate.ticket(request.wakeKey) : null;
 
     for (let woken = false; ;) {
-      if (this.maintenance.isOn || this.wakeGate.isClosed) return nothing;
+      if (this.mustLeave) return nothing;
       ticket?.refresh(); // before looking: a wake from here on counts
       const source = await this.chooseSource.for(request);
 
       if (!(await source.mayHaveWork(request))) this.metrics.attempt(source.path, 'quiet');
       else {
         if (this.fillWindow.anyConfigured) await this.holdToFill(source, request, deadline, gone);
-        if (this.maintenance.isOn) return nothing;
+        if (this.mustLeave) return nothing;
         const claimed = await this.claim(source, request, deadline, gone, { woken });
         if (claimed.length > 0) return this.handOver.of(request, claimed);
       }
@@ -79,6 +79,11 @@ export class PopService {
       );
       if (woken) backoff.reset();
     }
+  }
+
+  /** Nothing is served in maintenance, and nothing new is claimed by a broker that is about to be gone. */
+  private get mustLeave(): boolean {
+    return this.maintenance.isOn || this.wakeGate.isClosed;
   }
 
   /** The minimum pop wait: only for an under-full batch, holding nothing (seed, "The minimum pop wait"). */
@@ -94,7 +99,7 @@ export class PopService {
     return this.fillWindow.hold({ estimate }, request, minPopWaitMs, deadline, gone);
   }
 
-  /** Permit, then connection. Both are back before this returns, whatever happens inside. */
+  /** In one statement with other pops, or alone: permit, then connection. Both are back before this returns. */
   private async claim(
     source: CandidateSource,
     request: PopRequest,
@@ -103,21 +108,24 @@ export class PopService {
     round: Round,
   ): Promise<ClaimedPartition[]> {
     const waitMs = request.wait ? deadline.remainingMs : undefined;
+    // Others of a woken herd may have taken it while this one waited: their surplus costs no connection.
+    const isMoot = () => this.mustLeave || source.stillQuiet(request) === true;
     try {
-      const claimed = await this.limiter.withPermit(
-        'pop',
-        gone,
-        async (permit) => {
-          // Others of a woken herd may have taken it while this one waited: their surplus costs no connection.
-          if (this.maintenance.isOn || source.stillQuiet(request) === true) return [];
-          return this.rawSql.withConnection(gone, (connection) =>
-            this.putAside.claim(connection, request, () =>
-              retried(permit, () => source.claim(connection, request, round)),
-            ),
-          );
-        },
-        { key: request.key, waitMs },
-      );
+      const shared = source.claimShared?.({ request, gone, waitMs, isMoot });
+      const claimed = await (shared ??
+        this.limiter.withPermit(
+          'pop',
+          gone,
+          async (permit) => {
+            if (isMoot()) return [];
+            return this.rawSql.withConnection(gone, (connection) =>
+              this.putAside.claim(connection, request, () =>
+                retried(permit, () => source.claim(connection, request, round)),
+              ),
+            );
+          },
+          { key: request.key, waitMs },
+        ));
       this.metrics.attempt(source.path, claimed.length > 0 ? 'data' : 'empty');
       return claimed;
     } catch (error) {

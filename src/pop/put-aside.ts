@@ -1,4 +1,5 @@
-import { Injectable, Logger } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
+import { SampledLogger } from '../base/log/sampled-logger.js';
 import { queueKey } from '../base/queue-key.js';
 import { HotlistService } from '../hotlist/hotlist.service.js';
 import type { SqlConnection } from '../raw-sql/connection-lease.js';
@@ -27,7 +28,7 @@ const ROUNDS_MAX = 8;
  */
 @Injectable()
 export class PutAside {
-  private readonly logger = new Logger(PutAside.name);
+  private readonly logger = new SampledLogger(PutAside.name);
   private readonly counters = { filed: 0, failed: 0 };
 
   constructor(private readonly hotlist: HotlistService) {}
@@ -40,12 +41,21 @@ export class PutAside {
   ): Promise<ClaimedPartition[]> {
     for (let round = 1; ; round++) {
       const claimed = await claim();
-      const exhausted = claimed.filter(({ attempt }) => attempt === 0);
-      if (exhausted.length === 0) return claimed;
-      for (const partition of exhausted) await this.file(connection, request, partition);
-      const rest = claimed.filter(({ attempt }) => attempt !== 0);
-      if (rest.length > 0 || round === ROUNDS_MAX) return rest;
+      const rest = await this.settle(connection, request, claimed);
+      if (rest.length > 0 || claimed.length === 0 || round === ROUNDS_MAX) return rest;
     }
+  }
+
+  /** What of a claim may be delivered; the rest is put aside. */
+  async settle(
+    connection: SqlConnection,
+    request: PopRequest,
+    claimed: ClaimedPartition[],
+  ): Promise<ClaimedPartition[]> {
+    const exhausted = claimed.filter(({ attempt }) => attempt === 0);
+    if (exhausted.length === 0) return claimed;
+    for (const partition of exhausted) await this.file(connection, request, partition);
+    return claimed.filter(({ attempt }) => attempt !== 0);
   }
 
   stats(): PutAsideStats {
@@ -71,6 +81,7 @@ export class PutAside {
     } catch (error) {
       this.counters.failed += 1;
       this.logger.warn(
+        'put aside',
         `a message without deliveries left was not put aside, ${where}: ${(error as Error).message}`,
       );
     }
@@ -91,7 +102,7 @@ export class PutAside {
       };
     } catch (error) {
       if (!(error instanceof SegmentDamagedError)) throw error;
-      this.logger.error(`dead letter without payload, ${where}: ${error.message}`);
+      this.logger.error(`damaged ${where}`, `dead letter without payload, ${where}: ${error.message}`);
       return {
         ...{ messageId: null, transactionId: null, payload: null, headers: null },
         ...{ traceId: null, producerSub: null, encrypted: false },

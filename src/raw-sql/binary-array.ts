@@ -65,6 +65,17 @@ export function int8Array(values: readonly number[]): Buffer {
   return out;
 }
 
+export function boolArray(values: readonly boolean[]): Buffer {
+  if (values.length === 0) return empty(OID.bool);
+  const out = start(OID.bool, values.length, HEADER + values.length * 5);
+  let at = HEADER;
+  for (const value of values) {
+    at = out.writeInt32BE(1, at);
+    at = out.writeUInt8(value ? 1 : 0, at);
+  }
+  return out;
+}
+
 /** `values` are 36-character uuid texts; anything else is refused by the caller before it gets here. */
 export function uuidArray(values: readonly string[]): Buffer {
   if (values.length === 0) return empty(OID.uuid);

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { HotlistService } from '../../src/hotlist/hotlist.service.js';
 import { LimiterService } from '../../src/limiter/limiter.service.js';
+import { ClaimFlusher } from '../../src/pop/flush/claim-flusher.js';
 import { RawSqlService } from '../../src/raw-sql/raw-sql.service.js';
 import { WakeGateService } from '../../src/wake-gate/wake-gate.service.js';
 import { partitionPath, queuePath, startBroker, type TestBroker } from '../support/broker.js';
@@ -15,7 +16,8 @@ describe.each(candidatePaths)('a client that leaves, %s', (_, settings) => {
   let broker: TestBroker;
   let s1: TestSession;
   beforeAll(async () => {
-    broker = await startBroker(settings);
+    // Few pops to a claim, so that some have to wait for their turn.
+    broker = await startBroker({ ...settings, QUEEN_POP_FUSION_MAX_JOBS: '4' });
     ({ s1 } = await openSessions(broker.database, ['s1']));
   });
   afterAll(() => broker.stop());
@@ -102,15 +104,23 @@ describe.each(candidatePaths)('a client that leaves, %s', (_, settings) => {
     await s1.run('lock table queen.log_segments in access exclusive mode');
     const path = '/api/v1/pop/queue/turn?consumerGroup=g&batch=1&wait=true&timeout=60000';
     const clients = await Promise.all(partitions.map(() => send('GET', path)));
-    const lane = () => broker.broker.app.get(LimiterService).stats().pop;
-    await waitFor(() => lane().inFlight + lane().waiting === 40, {
-      within: 10_000,
-      what: 'forty pops to claim or to wait for a permit',
+    const { app } = broker.broker;
+    const turns = () => {
+      const lane = app.get(LimiterService).stats().pop;
+      const shared = app.get(ClaimFlusher).stats();
+      return {
+        underWay: lane.inFlight - shared.inFlight + shared.serving,
+        waiting: lane.waiting + shared.waiting,
+      };
+    };
+    await waitFor(() => turns().underWay + turns().waiting === 40, {
+      within: 20_000,
+      what: 'forty pops to claim or to wait for their turn',
     });
-    const underWay = lane().inFlight;
+    const { underWay } = turns();
     expect(underWay).toBeLessThan(20);
     for (const client of clients) client.destroy();
-    await waitFor(() => lane().waiting === 0, { within: 5000, what: 'nobody to wait for a permit' });
+    await waitFor(() => turns().waiting === 0, { within: 10_000, what: 'nobody to wait for a turn' });
     await s1.commit();
     await nothingIsHeld();
     const leased = await countRows(
@@ -119,7 +129,7 @@ describe.each(candidatePaths)('a client that leaves, %s', (_, settings) => {
       "consumer_group = 'g' and worker_id is not null and partition_id in (select id from queen.log_partitions where name like 'p%' and name <> 'p')",
     );
     expect(leased).toBeLessThanOrEqual(2 + underWay);
-  }, 30_000);
+  }, 60_000);
 
   it('after its push was sent has it stored all the same', async () => {
     await push('left', 'first');

@@ -34,7 +34,7 @@ async function inZone(zone: string): Promise<pg.Client> {
 const secondsAhead = (text: string) =>
   scalar<number>(db, ['select extract(epoch from $1::timestamptz - clock_timestamp())::float8', [text]]);
 
-describe.each(ZONES)('in a session in %s', (zone) => {
+describe.each(ZONES)('in a session in %s (A25)', (zone) => {
   let client: pg.Client;
 
   beforeAll(async () => {

@@ -166,6 +166,33 @@ export function popListCall(queue: string, names: readonly string[], options: Po
   ];
 }
 
+export interface PopJob extends PopOptions {
+  queue: string;
+  names: readonly string[];
+}
+
+export function popMultiCall(jobs: readonly PopJob[]): Call {
+  const all = jobs.map((job) => ({ ...popDefaults, ...job }));
+  return [
+    'select * from queen.log_pop_multi_v1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)',
+    [
+      all.map(({ tenant }) => tenant),
+      all.map(({ queue }) => queue),
+      all.map(({ group }) => group),
+      all.map(({ budget }) => budget),
+      all.map(({ leaseSeconds }) => leaseSeconds),
+      all.map(({ worker }) => worker),
+      all.map(({ autoAck }) => autoAck),
+      all.map(({ maxPartitions }) => maxPartitions),
+      all.map(({ mode }) => mode),
+      all.map(({ from }) => from),
+      all.map(({ skipWindow }) => skipWindow),
+      all.flatMap(({ names }) => names),
+      all.flatMap(({ names }, i) => names.map(() => i + 1)),
+    ],
+  ];
+}
+
 export function popDiscoverCall(
   { namespace = '', task = '' }: { namespace?: string | null; task?: string | null },
   options: PopOptions = {},

@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { BrokerError } from '../../base/errors/broker-error.js';
+import { RecentValues } from '../../base/recent-values.js';
 import { AckLane, type AckConnection } from '../ack-lane.js';
 import { ACK_OPTIONS, type AckOptions } from '../ack.options.js';
 import { logAckAtV1, logAckMultiV1, type CursorMoveResult } from '../ack.procedures.js';
@@ -32,6 +33,7 @@ export class AckFlusher {
   private readonly buffer = new MoveBuffer(ROWS_WAITING_MAX);
   private flying = false;
   private readonly counters = { flushes: 0, rows: 0, rejected: 0, failed: 0 };
+  private readonly rtts = new RecentValues();
 
   constructor(
     private readonly lane: AckLane,
@@ -48,6 +50,11 @@ export class AckFlusher {
 
   stats(): AckFlushStats {
     return { ...this.counters, waiting: this.buffer.size };
+  }
+
+  /** Round trip of the last flushes in milliseconds; `q` from 0 to 1. */
+  rttQuantileMs(q: number): number {
+    return this.rtts.quantile(q);
   }
 
   private async fly(): Promise<void> {
@@ -74,9 +81,11 @@ export class AckFlusher {
   private async send(connection: AckConnection, rows: readonly BufferedMove[]): Promise<void> {
     this.counters.flushes += 1;
     this.counters.rows += rows.length;
-    const results = await connection.callOne(
-      logAckMultiV1,
-      rows.map(({ move }) => move),
+    const results = await this.timed(() =>
+      connection.callOne(
+        logAckMultiV1,
+        rows.map(({ move }) => move),
+      ),
     );
     if (!Array.isArray(results) || results.length !== rows.length) {
       throw new BrokerError('internal', 'the ack procedure answered for another number of cursors');
@@ -90,13 +99,20 @@ export class AckFlusher {
         await this.lane.run((connection) => {
           this.counters.flushes += 1;
           this.counters.rows += 1;
-          return connection.callOne(logAckAtV1, move);
+          return this.timed(() => connection.callOne(logAckAtV1, move));
         }),
       );
     } catch (error) {
       this.counters.failed += 1;
       throw error;
     }
+  }
+
+  private async timed<T>(statement: () => Promise<T>): Promise<T> {
+    const startedMs = performance.now();
+    const result = await statement();
+    this.rtts.add(performance.now() - startedMs);
+    return result;
   }
 
   private verdictOf({ ok }: CursorMoveResult): MoveVerdict {

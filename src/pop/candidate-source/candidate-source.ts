@@ -1,8 +1,10 @@
 import type { SqlConnection } from '../../raw-sql/connection-lease.js';
 import type { ClaimedPartition } from '../claim.js';
+import type { SharedClaim } from '../flush/claim-job.js';
 import type { PopRequest } from '../pop.request.js';
 
-export type PopPath = 'hotlist' | 'scan' | 'partition' | 'discovery' | 'paused';
+/** `own`: that of a module of a team's own. */
+export type PopPath = 'hotlist' | 'scan' | 'partition' | 'discovery' | 'paused' | 'own';
 
 /** One way to find partitions worth asking about, and to ask. It knows nothing of permits, waiting or order. */
 export interface CandidateSource {
@@ -17,6 +19,12 @@ export interface CandidateSource {
 
   /** The claim itself, on a connection the caller lends. Empty: nothing to be had now. */
   claim(connection: SqlConnection, request: PopRequest, round: Round): Promise<ClaimedPartition[]>;
+
+  /**
+   * The claim in one statement with those of other pops, permit and connection included; null when this one must be made
+   * alone. Not there: always alone.
+   */
+  claimShared?(claim: SharedClaim): Promise<ClaimedPartition[]> | null;
 
   /**
    * The last look from memory, in the turn that parks or takes a connection: `true` when memory knows there is nothing,

@@ -1,9 +1,10 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Inject, Injectable, Optional } from '@nestjs/common';
 import { environmentConfig, type Environment } from '../../base/config/environment.js';
 import { HotlistService } from '../../hotlist/hotlist.service.js';
 import type { PopRequest } from '../pop.request.js';
 import type { CandidateSource } from './candidate-source.js';
 import { DiscoverySource } from './discovery.source.js';
+import { OWN_SOURCES, type OwnSources } from './own-sources.js';
 import { PartitionSource } from './partition.source.js';
 import { PausedSource } from './paused.source.js';
 import { RingSource } from './ring.source.js';
@@ -22,9 +23,12 @@ export class ChooseSource {
     private readonly seedMarkers: SeedMarkers,
     private readonly hotlist: HotlistService,
     @Inject(environmentConfig.KEY) private readonly environment: Environment,
+    @Optional() @Inject(OWN_SOURCES) private readonly own: OwnSources | null = null,
   ) {}
 
   async for(request: PopRequest): Promise<CandidateSource> {
+    const own = this.own?.sourceFor(request);
+    if (own) return own;
     if (request.scope === 'discovery') return this.discovery;
     if (this.paused.holds(request)) return this.paused;
     if (request.scope === 'partition') return this.partition;

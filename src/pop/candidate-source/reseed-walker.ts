@@ -1,4 +1,5 @@
-import { Injectable, Logger } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
+import { SampledLogger } from '../../base/log/sampled-logger.js';
 import { HotlistService } from '../../hotlist/hotlist.service.js';
 import type { ReseedWalk } from '../../hotlist/reseed-walk.js';
 import { LimiterService } from '../../limiter/limiter.service.js';
@@ -17,7 +18,7 @@ const PAGES_MAX = 400;
  */
 @Injectable()
 export class ReseedWalker {
-  private readonly logger = new Logger(ReseedWalker.name);
+  private readonly logger = new SampledLogger(ReseedWalker.name);
 
   constructor(
     private readonly hotlist: HotlistService,
@@ -63,7 +64,7 @@ export class ReseedWalker {
       return true;
     } catch (error) {
       walk.finish(false);
-      this.logger.warn(`reseed of a ring failed: ${(error as Error).message}`);
+      this.logger.warn('reseed', `reseed of a ring failed: ${(error as Error).message}`);
       return false;
     }
   }

@@ -1,18 +1,19 @@
-import { Inject, Injectable } from '@nestjs/common';
-import { candidateCount, HOTLIST_OPTIONS, type HotlistOptions } from '../../hotlist/hotlist.options.js';
+import { Injectable } from '@nestjs/common';
 import { HotlistService } from '../../hotlist/hotlist.service.js';
-import type { Verdict } from '../../hotlist/verdict.js';
 import { QueueConfigService } from '../../queue-config/queue-config.service.js';
 import type { SqlConnection } from '../../raw-sql/connection-lease.js';
-import { batchEndOf, type ClaimedPartition } from '../claim.js';
+import type { ClaimedPartition } from '../claim.js';
 import { FillWindow } from '../fill-window.js';
-import { logPopListV1, partitionsOf, type PopRow } from '../pop.procedures.js';
+import { callClaims } from '../flush/call-claims.js';
+import { ClaimFlusher } from '../flush/claim-flusher.js';
+import type { SharedClaim } from '../flush/claim-job.js';
 import type { PopRequest } from '../pop.request.js';
 import type { CandidateSource } from './candidate-source.js';
 import { ReseedWalker } from './reseed-walker.js';
+import { RingCandidates } from './ring-candidates.js';
 
-/** Lease length assumed while the queue's settings are unknown; only schedules a second look. */
-const LEASE_SECONDS_FALLBACK = 60;
+/** Larger answers are statements of their own: their bytes would be waited for by the small ones. */
+const SHARED_BATCH_MAX = 100;
 
 /** Candidates from the in-memory ring; PostgreSQL is asked about those only, and its verdicts go back into the ring. */
 @Injectable()
@@ -24,7 +25,8 @@ export class RingSource implements CandidateSource {
     private readonly queueConfig: QueueConfigService,
     private readonly reseedWalker: ReseedWalker,
     private readonly fillWindow: FillWindow,
-    @Inject(HOTLIST_OPTIONS) private readonly options: HotlistOptions,
+    private readonly candidates: RingCandidates,
+    private readonly flusher: ClaimFlusher,
   ) {}
 
   mayHaveWork({ key, group }: PopRequest): boolean {
@@ -33,6 +35,14 @@ export class RingSource implements CandidateSource {
       this.hotlist.needsReseed(key, group) ||
       this.hotlist.needsConfig(key)
     );
+  }
+
+  /** Only in the steady state: what reads settings or walks partitions keeps its connection for itself. */
+  claimShared(claim: SharedClaim): Promise<ClaimedPartition[]> | null {
+    const { key, group, batch } = claim.request;
+    if (!this.flusher.isOpen || batch > SHARED_BATCH_MAX) return null;
+    if (this.hotlist.needsConfig(key) || this.hotlist.needsReseed(key, group)) return null;
+    return this.flusher.claim(claim);
   }
 
   async claim(connection: SqlConnection, request: PopRequest): Promise<ClaimedPartition[]> {
@@ -58,37 +68,17 @@ export class RingSource implements CandidateSource {
    * are asked then, up to as many as one pop may take.
    */
   private async askReady(connection: SqlConnection, request: PopRequest): Promise<ClaimedPartition[]> {
-    for (let left = candidateCount(request.partitions, this.options); left > 0;) {
-      using names = this.hotlist.checkOut(request.key, request.group, { k: left, want: request.batch });
+    for (let left = this.candidates.most(request); left > 0;) {
+      using names = this.candidates.checkOut(request, left);
       if (names.list.length === 0) break;
-      const claimed = await this.ask(connection, request, names);
+      // If it throws, disposing the names puts them back (the drop guard).
+      const job = { request, names: names.list, skipWindow: this.candidates.skipsWindow(request) };
+      const [{ claimed, verdicts }] = await callClaims(connection, [job]);
+      this.candidates.checkIn(names, request, verdicts);
       if (claimed.length > 0) return claimed;
       left -= names.list.length;
     }
     return [];
-  }
-
-  /** One statement for all candidates. If it throws, disposing the names puts them back (the drop guard). */
-  private async ask(
-    connection: SqlConnection,
-    request: PopRequest,
-    names: CheckedOut,
-  ): Promise<ClaimedPartition[]> {
-    const rows = await connection.call(logPopListV1, {
-      ...request,
-      names: names.list,
-      // With the hold known here the revisit wheel is its only authority; otherwise SQL's debounce is the safe floor.
-      skipWindow: (this.hotlist.config(request.key)?.windowMs ?? 0) > 0,
-    });
-    const claimed = partitionsOf(rows);
-    names.checkIn(verdictsOf(rows, claimed), {
-      autoAck: request.autoAck,
-      leaseMs:
-        (request.leaseSeconds ??
-          this.queueConfig.peek(request.tenant, request.queue)?.leaseSeconds ??
-          LEASE_SECONDS_FALLBACK) * 1000,
-    });
-    return claimed;
   }
 
   private async refreshConfig(connection: SqlConnection, { tenant, queue, key }: PopRequest): Promise<void> {
@@ -101,24 +91,4 @@ export class RingSource implements CandidateSource {
       minPopWaitMs: config?.minPopWaitMs ?? 0,
     });
   }
-}
-
-type CheckedOut = ReturnType<HotlistService['checkOut']>;
-
-/** A partition is drained when this claim's last offset is the allocator's mark just after the claim (Z10). */
-function verdictsOf(rows: readonly PopRow[], claimed: readonly ClaimedPartition[]): Verdict[] {
-  const ends = new Map(claimed.map((partition) => [partition.partition, batchEndOf(partition)]));
-  const verdicts: Verdict[] = [];
-  for (const row of rows) {
-    if (row.kind !== 'verdict') continue;
-    const end = ends.get(row.partition);
-    verdicts.push({
-      partition: row.partition,
-      partitionId: row.partitionId ?? undefined,
-      state: row.state,
-      drained: end !== undefined && row.lastOffset !== null && end >= row.lastOffset,
-      waitMs: row.waitMs ?? undefined,
-    });
-  }
-  return verdicts;
 }
