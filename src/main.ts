@@ -1,26 +1,38 @@
 import 'reflect-metadata';
+import cluster from 'node:cluster';
 import { Logger } from '@nestjs/common';
-import { loadEnvironment, unknownSettings, type Environment } from './base/config/environment.js';
+import { loadEnvironment, unknownSettings } from './base/config/environment.js';
 import { createBroker, type Broker } from './boot/create-broker.js';
 import { databaseFrom, namesDatabase } from './boot/database-from.js';
+import { printFirstSteps } from './boot/first-steps.js';
+import { loggerFor } from './boot/logger-for.js';
+import { lookAtDatabase } from './raw-sql/look-at-database.js';
 import { prepareSchema } from './boot/prepare-schema.js';
-import { BrokerLogger } from './boot/broker-logger.js';
+import { runPrimary } from './boot/run-primary.js';
+import { runWorker } from './boot/run-worker.js';
+import { startEmbedded } from './boot/start-embedded.js';
+import { StartingServer } from './boot/starting-server.js';
 import type { EmbeddedPostgres } from './embedded-postgres/embedded-postgres.js';
 
 /*
- * Boot: configuration → database (embedded when none is named) → schema → application → listen.
+ * Boot: configuration → port, where probes are told that it starts → database (embedded when none is named) → schema →
+ * application → listen. A signal ends it after the step under way, inside the schema after the file under way.
  * Shutdown: not ready → parked pops leave → work under way finishes → HTTP closes → pool closes → the embedded
  * server stops last, since everything before it may still write.
  */
 async function main(): Promise<void> {
   const environment = loadEnvironment();
-  const logger = new BrokerLogger(environment.LOG_LEVEL);
+  if (cluster.isWorker) return runWorker(environment);
+  if (environment.QUEEN_WORKERS > 1) return runPrimary(environment);
+  const logger = loggerFor(environment);
   Logger.overrideLogger(logger);
   const log = new Logger('Broker');
   for (const warning of unknownSettings()) log.warn(warning);
 
   let embedded: EmbeddedPostgres | undefined;
+  let starting = null as StartingServer | null;
   let broker: Broker | undefined;
+  const leaving = new AbortController();
   let stopping: Promise<void> | undefined;
   const stop = async (reason: string): Promise<void> => {
     log.log(`${reason}: draining`);
@@ -28,65 +40,59 @@ async function main(): Promise<void> {
       log.error(`the drain took longer than ${environment.QUEEN_SHUTDOWN_GRACE_MS} ms; leaving now`);
       process.exit(1);
     }, environment.QUEEN_SHUTDOWN_GRACE_MS);
+    leaving.abort();
+    await booted.catch((error: Error) => {
+      if (error.name !== 'AbortError') log.error(`the start failed: ${error.message}`);
+    });
+    await starting?.close();
     await broker?.close();
     await embedded?.stop();
     clearTimeout(late);
     log.log('stopped');
   };
-  const onSignal = (signal: string) => {
+  const leave = (reason: string, exitCode: number) => {
     if (stopping) return; // a second signal changes nothing: the first is being obeyed
-    stopping = booted.catch(() => undefined).then(() => stop(signal));
+    stopping = stop(reason);
     stopping.then(
-      () => process.exit(0),
+      () => process.exit(exitCode),
       (error: Error) => {
         log.error(`shutdown failed: ${error.message}`);
         process.exit(1);
       },
     );
   };
-  process.on('SIGTERM', onSignal);
-  process.on('SIGINT', onSignal);
+  process.on('SIGTERM', (signal) => leave(signal, 0));
+  process.on('SIGINT', (signal) => leave(signal, 0));
 
   const booted = (async () => {
-    if (!namesDatabase(environment)) embedded = await startEmbedded(environment, log);
-    const database = databaseFrom(environment, embedded?.url);
-    await prepareSchema(database, environment.QUEEN_APPLY_SCHEMA);
+    const { signal } = leaving;
+    starting = await StartingServer.open(environment);
+    if (!namesDatabase(environment)) {
+      embedded = await startEmbedded(environment, log, (reason) => {
+        log.error(`the embedded PostgreSQL is lost: ${reason}`);
+        leave('without a database', 1);
+      });
+    }
+    signal.throwIfAborted();
+    const database = await lookAtDatabase(databaseFrom(environment, embedded?.url));
+    await prepareSchema(database, environment.QUEEN_APPLY_SCHEMA, signal);
+    signal.throwIfAborted();
     broker = await createBroker(environment, database, logger);
+    signal.throwIfAborted();
+    await starting?.close();
     const port = await broker.listen();
     log.log(`listening on ${environment.QUEEN_BIND_ADDR}:${port}`);
-    if (embedded) printFirstSteps(port);
+    if (embedded) printFirstSteps(port, environment);
   })();
   try {
     await booted;
   } catch (error) {
+    if (leaving.signal.aborted) return; // stop() waits for this, and ends the process
+    await starting?.close();
     await broker?.close().catch(() => undefined);
     await embedded?.stop().catch(() => undefined);
     throw error;
   }
-}
-
-async function startEmbedded(environment: Environment, log: Logger): Promise<EmbeddedPostgres> {
-  log.log(
-    `no database is named (DATABASE_URL or PG_HOST): using an embedded PostgreSQL in ${environment.QUEEN_DATA_DIR}`,
-  );
-  const { startEmbeddedPostgres } = await import('./embedded-postgres/embedded-postgres.js');
-  return startEmbeddedPostgres({ dataDir: environment.QUEEN_DATA_DIR, log: (line) => log.log(line) });
-}
-
-function printFirstSteps(port: number): void {
-  const base = `http://localhost:${port}`;
-  process.stdout.write(
-    [
-      '',
-      `queen-nest is ready on ${base}. Push a message and pop it:`,
-      '',
-      `  curl -s ${base}/api/v1/push -d '{"items":[{"queue":"orders","partition":"customer-1","payload":{"hello":"world"}}]}'`,
-      `  curl -s '${base}/api/v1/pop/queue/orders?consumerGroup=billing&autoAck=true'`,
-      '',
-      'Ctrl-C stops it; the data stays.',
-      '',
-    ].join('\n'),
-  );
 }
 
 main().catch((error: Error) => {

@@ -10,6 +10,7 @@ export function namesDatabase(environment: Environment): boolean {
 export function databaseFrom(environment: Environment, embeddedUrl?: string): DatabaseOptions {
   return {
     url: embeddedUrl ?? (environment.DATABASE_URL || null),
+    directUrl: embeddedUrl === undefined ? environment.QUEEN_DIRECT_DATABASE_URL || null : null,
     host: environment.PG_HOST,
     port: environment.PG_PORT,
     user: environment.PG_USER,
@@ -22,5 +23,6 @@ export function databaseFrom(environment: Environment, embeddedUrl?: string): Da
     poolWaitersMax: environment.DB_POOL_WAITERS_MAX,
     statementTimeoutMs: environment.QUEEN_STMT_TIMEOUT_MS,
     namedStatements: environment.QUEEN_PG_NAMED_STATEMENTS,
+    pooled: false,
   };
 }

@@ -1,6 +1,7 @@
 import { Global, Module, type DynamicModule } from '@nestjs/common';
 import { Logger } from '@nestjs/common';
 import type { Environment } from '../base/config/environment.js';
+import { WORKER_GROUP, type WorkerGroup } from '../base/worker-group/worker-group.js';
 import { defaultHotlistOptions, HOTLIST_OPTIONS, type HotlistOptions } from '../hotlist/hotlist.options.js';
 import { fitLanesToPool } from '../limiter/fit-lanes.js';
 import { LIMITER_OPTIONS, type LimiterOptions } from '../limiter/limiter.options.js';
@@ -10,9 +11,10 @@ import { DATABASE_OPTIONS, type DatabaseOptions } from '../raw-sql/database-opti
 @Global()
 @Module({})
 export class OptionsModule {
-  static with(environment: Environment, database: DatabaseOptions): DynamicModule {
+  static with(environment: Environment, database: DatabaseOptions, group: WorkerGroup): DynamicModule {
     const providers = [
       { provide: DATABASE_OPTIONS, useValue: database },
+      { provide: WORKER_GROUP, useValue: group },
       // Made when it is injected: by then the application's logger is in place for its warnings.
       { provide: LIMITER_OPTIONS, useFactory: () => limiterOptions(environment, database.poolSize) },
       { provide: HOTLIST_OPTIONS, useValue: hotlistOptions(environment) },

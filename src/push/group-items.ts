@@ -5,7 +5,7 @@ import { uuidText, writeUuidText } from '../segment/uuid-v7.js';
 import type { Countdown } from './countdown.js';
 import { partitionTarget, type PartitionTarget } from './partition-target.js';
 import type { PushItem } from './push-item.js';
-import { PushMessage, RefusedItem, type PushResult } from './push-message.js';
+import { PushMessage, RefusedItem, type MessageTraits, type PushResult } from './push-message.js';
 
 /** The messages of one request for one partition, in request order. */
 export interface PartitionGroup {
@@ -18,7 +18,6 @@ export interface PartitionGroup {
 }
 
 const UUID_TEXT_BYTES = 36;
-const SEALED = { encrypted: true };
 
 /**
  * Sorts the items of one request by partition, and finds repetitions inside it: key (queue, partition, transactionId),
@@ -28,12 +27,18 @@ export class ItemGroups {
   private readonly byKey = new Map<string, PartitionGroup>();
   private last: PartitionGroup | null = null;
   private sealUnits = 0;
+  private readonly plain: MessageTraits;
+  private readonly sealed: MessageTraits;
 
   constructor(
     private readonly tenant: string,
     private readonly request: Countdown,
     private readonly encryption: QueueEncryption,
-  ) {}
+    producerSub: Buffer | null,
+  ) {
+    this.plain = { producerSub };
+    this.sealed = { producerSub, encrypted: true };
+  }
 
   /** What sealing has cost since the last call, for a TurnBudget. */
   takeSealUnits(): number {
@@ -61,7 +66,7 @@ export class ItemGroups {
       item.traceId,
       item.headers,
       group.isSealed ? this.seal(item.payload) : item.payload,
-      group.isSealed ? SEALED : undefined,
+      group.isSealed ? this.sealed : this.plain,
     );
     if (message.bytes > MAX_RAW_BYTES) {
       this.request.takeOff(); // it never becomes part of the wait

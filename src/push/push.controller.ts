@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { sendJsonBytes } from '../http/json-reply.js';
 import { bodyOf } from '../http/read-body.js';
 import { renderPushResults } from './push.reply.js';
-import { parsePushBody } from './push.request.js';
+import { parsePushBodyInSlices } from './push.request.js';
 import { PushService } from './push.service.js';
 
 /** Body in, items to the service, results out. A push that began is finished whether or not its client stays. */
@@ -14,9 +14,12 @@ export class PushController {
   @Post()
   async push(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     const body = bodyOf(request);
-    const results = await this.pushes.push(parsePushBody(body), {
+    const parsed = parsePushBodyInSlices(body);
+    const push = parsed instanceof Promise ? await parsed : parsed;
+    const results = await this.pushes.push(push, {
       tenant: request.tenant,
       bodyBytes: body.length,
+      producerSub: request.subject,
     });
     // In push maintenance a client is told of a full disk by the status as well; the array is there in any case.
     const status = results.some(({ failure }) => failure?.code === 'spool_failed') ? 500 : 201;

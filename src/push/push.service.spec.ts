@@ -269,7 +269,7 @@ describe('PushService', () => {
         if (!isDone) setImmediate(watch);
       };
       setImmediate(watch);
-      await service.push({ items }, { tenant: DEFAULT_TENANT, bodyBytes: 1 });
+      await service.push({ items }, { tenant: DEFAULT_TENANT, bodyBytes: 1, producerSub: null });
       isDone = true;
       expect(new Set(sealedIn).size).toBeGreaterThan(5);
     });
@@ -287,7 +287,10 @@ describe('PushService', () => {
       if (!isDone) setImmediate(watch);
     };
     setImmediate(watch);
-    const results = await service.push({ items }, { tenant: DEFAULT_TENANT, bodyBytes: 1 });
+    const results = await service.push(
+      { items },
+      { tenant: DEFAULT_TENANT, bodyBytes: 1, producerSub: null },
+    );
     isDone = true;
     expect(results.every(({ status }) => status === 'queued')).toBe(true);
     expect(turns).toBeGreaterThan(10);

@@ -19,6 +19,8 @@ export interface PushOrigin {
   tenant: string;
   /** Size of the body, which the payloads are slices of and keep in memory. */
   bodyBytes: number;
+  /** The authenticated producer's `sub`, UTF-8. */
+  producerSub: Buffer | null;
 }
 
 export interface PushStats extends FlusherStats {
@@ -63,7 +65,7 @@ export class PushService {
    * stored it throws instead: the BrokerError of the first failure, or `overloaded` when too much waits already. So it
    * does with `queue_paused` and `too_many_messages` when one of the queues takes nothing now.
    */
-  async push({ items }: PushRequest, { tenant, bodyBytes }: PushOrigin): Promise<PushResult[]> {
+  async push({ items }: PushRequest, { tenant, bodyBytes, producerSub }: PushOrigin): Promise<PushResult[]> {
     if (items.length === 0) return [];
     const isSealing =
       !this.encryption.isIdle && items.some(({ queue }) => this.encryption.seals(tenant, queue));
@@ -72,7 +74,7 @@ export class PushService {
     using _room = this.admission.isOpen ? null : await this.admission.admit(tenant, countByQueue(items));
 
     const request = new Countdown();
-    const groups = new ItemGroups(tenant, request, this.encryption);
+    const groups = new ItemGroups(tenant, request, this.encryption, producerSub);
     const results: PushResult[] = [];
     const turn = new TurnBudget();
     const sliceItems = isSealing ? SEALING_SLICE_ITEMS : SLICE_ITEMS;
@@ -98,6 +100,11 @@ export class PushService {
 
   stats(): PushStats {
     return { ...this.counters, bufferedBytes: this.budget.takenBytes, ...this.flusher.stats() };
+  }
+
+  /** Round trip of the last push statements in milliseconds; `q` from 0 to 1. */
+  rttQuantileMs(q: number): number {
+    return this.flusher.rttQuantileMs(q);
   }
 
   private count(results: readonly PushResult[]): void {

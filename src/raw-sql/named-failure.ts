@@ -9,7 +9,7 @@ export async function namedFailure<T>(verb: string, call: Promise<T>): Promise<T
   try {
     return await call;
   } catch (error) {
-    if (!(error instanceof SqlStatementError)) throw error;
+    if (!(error instanceof SqlStatementError) || error.code !== 'sql_failed') throw error;
     throw new BrokerError('sql_failed', `${verb} failed: ${error.sqlMessage}`, undefined, { cause: error });
   }
 }

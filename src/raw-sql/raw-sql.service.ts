@@ -1,7 +1,8 @@
-import { Inject, Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import { Inject, Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import type { DataSource } from 'typeorm';
 import { AbortedError } from '../base/errors/aborted-error.js';
 import { BrokerError } from '../base/errors/broker-error.js';
+import { SampledLogger } from '../base/log/sampled-logger.js';
 import { sendCancelRequest } from './cancel-request.js';
 import { ConnectionLease, type LeaseHooks, type SqlConnection } from './connection-lease.js';
 import { createDataSource } from './data-source.js';
@@ -26,20 +27,18 @@ interface PgPool {
   waitingCount: number;
 }
 
-const LOG_EVERY_MS = 10_000;
-
 /** The only way to PostgreSQL on the message path: borrow a connection, run procedures, give it back. */
 @Injectable()
 export class RawSqlService implements OnModuleInit, OnApplicationShutdown {
-  private readonly logger = new Logger(RawSqlService.name);
+  /** A database that is away would otherwise write one line a request. */
+  private readonly logger = new SampledLogger(RawSqlService.name);
   private readonly dataSource: DataSource;
   private readonly hooks: LeaseHooks;
   private readonly counters = { statements: 0, statementErrors: 0, statementMs: 0, quarantined: 0 };
-  private readonly lastLogMs = new Map<string, number>();
 
   constructor(@Inject(DATABASE_OPTIONS) private readonly options: DatabaseOptions) {
     this.dataSource = createDataSource(options, (error) =>
-      this.warn('pool', `idle connection lost: ${error.message}`),
+      this.logger.warn('pool', `idle connection lost: ${error.message}`),
     );
     this.hooks = {
       statementTimeoutMs: options.statementTimeoutMs,
@@ -48,7 +47,7 @@ export class RawSqlService implements OnModuleInit, OnApplicationShutdown {
         sendCancelRequest(
           options,
           client as { processID: number; secretKey: number; host: string; port: number },
-          (error) => this.warn('cancel', `cancel request failed: ${error.message}`),
+          (error) => this.logger.warn('cancel', `cancel request failed: ${error.message}`),
         ),
       onStatement: (ms, failed) => {
         this.counters.statements++;
@@ -57,7 +56,7 @@ export class RawSqlService implements OnModuleInit, OnApplicationShutdown {
       },
       onQuarantine: (reason) => {
         this.counters.quarantined++;
-        this.warn('quarantine', `connection destroyed: ${reason}`);
+        this.logger.warn('quarantine', `connection destroyed: ${reason}`);
       },
     };
   }
@@ -149,7 +148,7 @@ export class RawSqlService implements OnModuleInit, OnApplicationShutdown {
       client = await runner.connect();
     } catch (error) {
       await runner.release();
-      this.warn(
+      this.logger.warn(
         'connect',
         isPoolExhausted(error) ? 'no connection came free in time' : `cannot connect: ${String(error)}`,
       );
@@ -164,14 +163,5 @@ export class RawSqlService implements OnModuleInit, OnApplicationShutdown {
 
   private pool(): PgPool | undefined {
     return (this.dataSource.driver as unknown as { master?: PgPool }).master;
-  }
-
-  /** A database that is away would otherwise write one line a request. */
-  private warn(kind: string, line: string): void {
-    const nowMs = performance.now();
-    const lastMs = this.lastLogMs.get(kind);
-    if (lastMs !== undefined && nowMs - lastMs < LOG_EVERY_MS) return;
-    this.lastLogMs.set(kind, nowMs);
-    this.logger.warn(line);
   }
 }

@@ -52,6 +52,20 @@ describe('isDatabaseAway', () => {
   });
 });
 
+describe('a statement that was refused', () => {
+  it.each([
+    ['22012', 'sql_failed'],
+    ['QPUSH', 'sql_failed'],
+    ['QOFFS', 'offset_too_large'],
+  ])('with SQLSTATE %s is %s to the client', (sqlState, code) => {
+    expect(statementFailure(driver('no', sqlState))).toMatchObject({ error: { code }, retryable: false });
+  });
+
+  it('because its partition is full is not tried again later (A09)', () => {
+    expect(mayPassLater(statementFailure(driver('no', 'QOFFS')).error as BrokerError)).toBe(false);
+  });
+});
+
 describe('mayPassLater', () => {
   it.each([undefined, '40001', '40P01', '55P03', 'QGONE', '08006', '53300', '57P01', '58030'])(
     'is true for SQLSTATE %s',

@@ -23,6 +23,8 @@ interface DriverError {
 const RETRYABLE = new Set(['40001', '40P01', '55P03', 'QGONE']);
 /** Read-only, admin shutdown, crash, cannot connect now, too many connections, disk full. */
 const UNAVAILABLE = new Set(['25006', '57P01', '57P02', '57P03', '53300', '53100', '53200']);
+/** Ours too: log_push_one_v1 gives out no offset beyond 2^53 - 1 (field case A09). */
+const LAST_OFFSET_REACHED = 'QOFFS';
 const SOCKET = /ECONN|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN/;
 /** The last: TypeORM gives a connection up by itself when it is lost between two statements. */
 const CONNECTION_LOST =
@@ -124,7 +126,8 @@ export function statementFailure(error: unknown): SqlFailure {
 
 /**
  * A statement PostgreSQL refused. `sqlMessage` is the server's text: procedures raise their own prefixes (QPUSH, QCONF…)
- * there, and the caller who knows the prefix turns it into an answer; otherwise the client sees `sql_failed`.
+ * there, and the caller who knows the prefix turns it into an answer; otherwise the client sees `sql_failed`, or
+ * `offset_too_large` when a partition is at its end.
  */
 export class SqlStatementError extends BrokerError {
   constructor(
@@ -132,7 +135,9 @@ export class SqlStatementError extends BrokerError {
     readonly sqlMessage: string,
     cause: unknown,
   ) {
-    super('sql_failed', undefined, undefined, { cause });
+    super(sqlState === LAST_OFFSET_REACHED ? 'offset_too_large' : 'sql_failed', undefined, undefined, {
+      cause,
+    });
     this.name = 'SqlStatementError';
   }
 

@@ -22,6 +22,7 @@ interface NativeLz4 {
 }
 
 interface NapiLz4 {
+  compress(raw: Buffer): Promise<Buffer>;
   compressSync(raw: Buffer): Buffer;
   uncompressSync(packed: Buffer): Buffer;
 }
@@ -46,6 +47,16 @@ function nativeCodec(lz4: NativeLz4): BlockCodec {
     encode: (raw, target) => lz4.encodeBlock(raw, target),
     decode: (block, target) => lz4.decodeBlock(block, target),
   };
+}
+
+/**
+ * The block of `raw`, made on a thread of its own; null when it gains nothing. Always by `lz4-napi`: `lz4` has no such
+ * call for blocks. `raw` must stay as it is until then.
+ */
+export async function compressApart(raw: Buffer): Promise<Buffer | null> {
+  const lz4 = createRequire(import.meta.url)('lz4-napi') as NapiLz4;
+  const packed = await lz4.compress(raw);
+  return packed.length - NAPI_LENGTH_BYTES < raw.length ? packed.subarray(NAPI_LENGTH_BYTES) : null;
 }
 
 /** `lz4-napi` puts the raw length before the block and, when reading, allocates whatever that length says. */

@@ -53,6 +53,12 @@ export function frameSize(frame: FrameInput): number {
 
 /** Writes `frame` at `at`; returns where it ends. `target` must have frameSize(frame) bytes left. */
 export function writeFrame(target: Buffer, at: number, frame: FrameInput): number {
+  const payloadStart = writeFrameHead(target, at, frame);
+  return payloadStart + frame.payload.copy(target, payloadStart);
+}
+
+/** All of `frame` but its payload; returns where that belongs. */
+export function writeFrameHead(target: Buffer, at: number, frame: FrameInput): number {
   let end = at + LENGTH_BYTES;
   target[end++] = flagsOf(frame);
   end = writeId(target, end, frame.messageId, 'messageId');
@@ -60,8 +66,7 @@ export function writeFrame(target: Buffer, at: number, frame: FrameInput): numbe
   end = writeText(target, end, frame.transactionId, 'transactionId');
   if (frame.producerSub) end = writeText(target, end, frame.producerSub, 'producerSub');
   if (frame.headers) end = writeText(target, end, frame.headers, 'headers');
-  end += frame.payload.copy(target, end);
-  target.writeUInt32LE(end - at - LENGTH_BYTES, at);
+  target.writeUInt32LE(end + frame.payload.length - at - LENGTH_BYTES, at);
   return end;
 }
 

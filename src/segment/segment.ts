@@ -13,12 +13,12 @@ import { SegmentDamagedError } from './segment-damaged.error.js';
  * that gives back something else than it was given.
  */
 const VERSION = 1;
-const STORED = 0;
-const LZ4_BLOCK = 1;
+export const STORED = 0;
+export const LZ4_BLOCK = 1;
 
 const COUNT_AT = 2;
 const RAW_LENGTH_AT = 6;
-const CHECKSUM_AT = 10;
+export const CHECKSUM_AT = 10;
 export const SEGMENT_HEAD_BYTES = 14;
 
 /**
@@ -30,7 +30,8 @@ export const MAX_RAW_BYTES = 96 * 1024 * 1024;
 /** Below this compression saves next to nothing: one message of 100 bytes shrinks by 5 %. */
 const MIN_COMPRESSED_BYTES = 512;
 
-const KEPT_SCRATCH_BYTES = 1024 * 1024;
+/** Room for the segments that concurrent pushes make (4 MiB): fresh memory costs more than filling it. */
+const KEPT_SCRATCH_BYTES = 5 * 1024 * 1024;
 const rawScratch = new Scratch(KEPT_SCRATCH_BYTES);
 const blockScratch = new Scratch(KEPT_SCRATCH_BYTES);
 const defaultCodec = loadBlockCodec();
@@ -44,11 +45,7 @@ export const blockCodecName = defaultCodec.name;
  * Throws RangeError when there are no frames, or more than MAX_RAW_BYTES of them, or a field does not fit its frame.
  */
 export function encodeSegment(frames: readonly FrameInput[], codec: BlockCodec = defaultCodec): Buffer {
-  if (frames.length === 0) throw new RangeError('a segment holds at least one message');
-  let rawLength = 0;
-  for (const frame of frames) rawLength += frameSize(frame);
-  if (rawLength > MAX_RAW_BYTES) throw new RangeError(`${rawLength} bytes do not fit one segment`);
-
+  const rawLength = rawLengthOf(frames);
   const raw = rawScratch.take(rawLength).subarray(0, rawLength);
   let at = 0;
   for (const frame of frames) at = writeFrame(raw, at, frame);
@@ -56,13 +53,27 @@ export function encodeSegment(frames: readonly FrameInput[], codec: BlockCodec =
   const block = compressed(raw, codec);
   const body = block ?? raw;
   const blob = Buffer.allocUnsafe(SEGMENT_HEAD_BYTES + body.length);
-  blob[0] = VERSION;
-  blob[1] = block ? LZ4_BLOCK : STORED;
-  blob.writeUInt32LE(frames.length, COUNT_AT);
-  blob.writeUInt32LE(rawLength, RAW_LENGTH_AT);
+  writeSegmentHead(blob, block ? LZ4_BLOCK : STORED, frames.length, rawLength);
   blob.writeUInt32LE(checksum(blob, raw), CHECKSUM_AT);
   body.copy(blob, SEGMENT_HEAD_BYTES);
   return blob;
+}
+
+/** Throws RangeError when there are no frames, or more than MAX_RAW_BYTES of them. */
+export function rawLengthOf(frames: readonly FrameInput[]): number {
+  if (frames.length === 0) throw new RangeError('a segment holds at least one message');
+  let rawLength = 0;
+  for (const frame of frames) rawLength += frameSize(frame);
+  if (rawLength > MAX_RAW_BYTES) throw new RangeError(`${rawLength} bytes do not fit one segment`);
+  return rawLength;
+}
+
+/** All of a blob's head but the checksum, which is over it. */
+export function writeSegmentHead(blob: Buffer, codec: number, count: number, rawLength: number): void {
+  blob[0] = VERSION;
+  blob[1] = codec;
+  blob.writeUInt32LE(count, COUNT_AT);
+  blob.writeUInt32LE(rawLength, RAW_LENGTH_AT);
 }
 
 export interface DecodeLimits {

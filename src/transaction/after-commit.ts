@@ -1,10 +1,11 @@
-import { Injectable, Logger } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { AckGroup } from '../ack/ack-group.js';
 import { DeadLetter } from '../ack/dead-letter.js';
 import { AckRegistry } from '../ack-registry/ack-registry.js';
 import { PartitionMemo } from '../ack-registry/partition-memo.js';
 import { BrokerError } from '../base/errors/broker-error.js';
 import { errorTable } from '../base/errors/error-table.js';
+import { SampledLogger } from '../base/log/sampled-logger.js';
 import { queueKey } from '../base/queue-key.js';
 import { HotlistService } from '../hotlist/hotlist.service.js';
 import type { PushSegmentArgs } from '../push/push.procedures.js';
@@ -21,7 +22,7 @@ export type Filing = { readonly ok: true } | { readonly ok: false; readonly erro
  */
 @Injectable()
 export class AfterCommit {
-  private readonly logger = new Logger('Transaction');
+  private readonly logger = new SampledLogger('Transaction');
 
   constructor(
     private readonly hotlist: HotlistService,
@@ -67,7 +68,7 @@ export class AfterCommit {
       return isFiled ? { ok: true } : { ok: false, error: 'dlq rejected' };
     } catch (cause) {
       const where = `partition ${acks.partitionId} offset ${outcome.off}`;
-      this.logger.warn(`dead letter not filed, ${where}: ${(cause as Error).message}`);
+      this.logger.warn('dead letter', `dead letter not filed, ${where}: ${(cause as Error).message}`);
       const error = cause instanceof BrokerError ? cause.message : errorTable.internal.meaning;
       return { ok: false, error };
     }

@@ -21,7 +21,7 @@ function item(partition: string, transactionId: string | null, payload = '1'): P
 
 const plain = { seals: () => false } as unknown as QueueEncryption;
 
-const pack = (items: PushItem[], encryption = plain) => packPushes('t', items, 1000, encryption);
+const pack = (items: PushItem[], encryption = plain) => packPushes('t', items, 1000, encryption, null);
 
 const idsIn = (blob: Buffer, count: number) =>
   decodeSegment(blob, count)

@@ -54,6 +54,7 @@ export async function packPushes(
   items: readonly PushItem[],
   nowMs: number,
   encryption: QueueEncryption,
+  producerSub: Buffer | null,
 ): Promise<PackedPushes> {
   const ids = mintUuids(items.length, nowMs);
   const partitions = new Map<string, PartitionItems>();
@@ -62,7 +63,7 @@ export async function packPushes(
   for (let i = 0; i < items.length; i++) {
     const partition = partitionOf(partitions, tenant, items[i], encryption);
     const payload = partition.isSealed ? encryption.seal(items[i].payload) : items[i].payload;
-    pushed.push(place(partition, items[i], payload, ids[i]));
+    pushed.push(place(partition, items[i], payload, ids[i], producerSub));
     const pause = turn.spend(partition.isSealed ? sealUnits(payload.length) : 1);
     if (pause) await pause;
   }
@@ -108,6 +109,7 @@ function place(
   item: PushItem,
   payload: Buffer,
   messageId: Buffer,
+  producerSub: Buffer | null,
 ): PushedItem {
   const given = item.transactionId;
   const isMinted = given === null || given === '';
@@ -120,6 +122,7 @@ function place(
     transactionId: Buffer.from(transactionId),
     traceId: item.traceId,
     headers: item.headers,
+    producerSub,
     payload,
     encrypted: isSealed,
   };

@@ -27,6 +27,7 @@ export class TransactionController {
     const outcome = await this.transactions.run(parse(body, transactionId), {
       tenant: request.tenant,
       bodyBytes: body.length,
+      producerSub: request.subject,
     });
     if (outcome.success) sendJsonBytes(reply, 200, await renderResults(transactionId, outcome.results));
     else sendJson(reply, 200, { transactionId, success: false, error: outcome.error, results: [] });

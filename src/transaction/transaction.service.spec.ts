@@ -47,7 +47,7 @@ const ack = (partitionId: string, transactionId: string, over = {}) => ({
 
 function run(operations: unknown[], requiredLeases: string[] = ['lease']) {
   const request = parseTransactionBody(Buffer.from(JSON.stringify({ operations, requiredLeases })));
-  return service.run(request, { tenant: 'tenant', bodyBytes: 100 });
+  return service.run(request, { tenant: 'tenant', bodyBytes: 100, producerSub: null });
 }
 
 const failure = (sqlState: string, text: string) => new SqlStatementError(sqlState, text, null);

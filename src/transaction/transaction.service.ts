@@ -29,6 +29,8 @@ export interface TransactionOrigin {
   tenant: string;
   /** Size of the body, which the payloads are slices of and keep in memory. */
   bodyBytes: number;
+  /** The authenticated producer's `sub`, UTF-8. */
+  producerSub: Buffer | null;
 }
 
 /** One entry of the reply, without its index. */
@@ -95,7 +97,7 @@ export class TransactionService {
       ? null
       : await this.admission.admit(origin.tenant, pushesByQueue(operations));
     try {
-      const results = await this.execute(request, origin.tenant);
+      const results = await this.execute(request, origin);
       this.counters.committed += 1;
       return { success: true, results };
     } catch (error) {
@@ -111,12 +113,18 @@ export class TransactionService {
 
   private async execute(
     { operations, leases }: TransactionRequest,
-    tenant: string,
+    { tenant, producerSub }: TransactionOrigin,
   ): Promise<OperationResult[]> {
     refuseUnknown(operations);
     const acks = await groupAcks(operations);
     const ackHashes = await hashesOf(acks);
-    const pushes = await packPushes(tenant, itemsOf(operations), this.clock.wallMs(), this.encryption);
+    const pushes = await packPushes(
+      tenant,
+      itemsOf(operations),
+      this.clock.wallMs(),
+      this.encryption,
+      producerSub,
+    );
     const args = { tenant, leases, segments: pushes.segments, acks, ackHashes };
 
     const lane = pushes.segments.length > 0 ? 'push' : 'ack';

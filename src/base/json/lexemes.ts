@@ -31,6 +31,13 @@ export function whitespaceEnd(bytes: Buffer, start: number): number {
   return at;
 }
 
+/** The first byte of a string, from `at` on and before `end`, that does not stand for itself; `end` when all do. */
+export function plainEnd(bytes: Buffer, start: number, end: number): number {
+  let at = start;
+  while (at < end && bytes[at] >= 0x20 && bytes[at] !== QUOTE && bytes[at] !== BACKSLASH) at++;
+  return at;
+}
+
 /** `-? (0 | [1-9][0-9]*) (. [0-9]+)? ([eE] [+-]? [0-9]+)?`; a zero followed by a digit ends there and fails later. */
 export function numberEnd(bytes: Buffer, start: number): number {
   let at = start;

@@ -49,8 +49,13 @@ export class JsonCursor {
   tokenEnd = 0;
   /** Whether that string holds a backslash. Without one it can hold neither U+0000 nor a lone surrogate. */
   tokenEscaped = false;
+  /** Where the value began that was stepped over last, or that could not be. */
+  valueStart = 0;
+  /** Ends of values that have been validated already, by their start; these are jumped over. */
+  knownEnds: Map<number, number> | null = null;
 
-  constructor(readonly bytes: Buffer) {
+  /** @param bytes the text; whoever reads it slice by slice shows only its beginning for a while (body-slices.ts) */
+  constructor(public bytes: Buffer) {
     if (!isUtf8(bytes)) throw new JsonSyntaxError('expected UTF-8', 0);
     this.skipWhitespace();
   }
@@ -122,12 +127,19 @@ export class JsonCursor {
   }
 
   /** Steps over the value at the cursor. Returns where it ends, before any whitespace that follows. */
-  skipValue(): number {
+  skipValue(depthMax = MAX_JSON_DEPTH): number {
+    this.valueStart = this.at;
+    const knownEnd = this.knownEnds?.get(this.at);
+    if (knownEnd !== undefined) {
+      this.at = knownEnd;
+      this.skipWhitespace();
+      return knownEnd;
+    }
     let depth = 0;
     for (;;) {
       const byte = this.bytes[this.at];
       if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
-        if (depth === MAX_JSON_DEPTH) throw tooDeep(this.at);
+        if (depth === depthMax) throw tooDeep(this.at);
         this.step();
         const closing = byte === OPEN_BRACE ? CLOSE_BRACE : CLOSE_BRACKET;
         openContainers[depth++] = closing;

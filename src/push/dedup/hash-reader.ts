@@ -1,4 +1,5 @@
-import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
+import { Injectable, type OnModuleDestroy } from '@nestjs/common';
+import { SampledLogger } from '../../base/log/sampled-logger.js';
 import { RawSqlService } from '../../raw-sql/raw-sql.service.js';
 import type { PartitionTarget } from '../partition-target.js';
 import { TurnBudget } from '../turn-budget.js';
@@ -28,7 +29,7 @@ const HASHES_PER_UNIT = 8;
  */
 @Injectable()
 export class HashReader implements OnModuleDestroy {
-  private readonly logger = new Logger('Push');
+  private readonly logger = new SampledLogger('Push');
   private waiting: HashReading[] = [];
   private isRunning = false;
   private isClosed = false;
@@ -83,7 +84,7 @@ export class HashReader implements OnModuleDestroy {
       const rest = this.waiting.filter((reading) => !ended.has(reading) && reading !== half);
       this.waiting = half && !ended.has(half) ? [...rest, half] : rest;
     } catch (error) {
-      this.logger.warn(`hashes for the dedup index could not be read: ${String(error)}`);
+      this.logger.warn('hashes', `hashes for the dedup index could not be read: ${String(error)}`);
       this.waiting = this.waiting.filter((reading) => !asked.includes(reading));
       for (const reading of asked) if (!ended.has(reading)) reading.failed();
     }

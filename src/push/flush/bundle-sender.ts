@@ -1,6 +1,8 @@
-import { Inject, Injectable, Logger } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { CLOCK, type Clock } from '../../base/clock/clock.js';
 import { BrokerError } from '../../base/errors/broker-error.js';
+import { SampledLogger } from '../../base/log/sampled-logger.js';
+import { RecentValues } from '../../base/recent-values.js';
 import type { Permit } from '../../limiter/permit.js';
 import { RawSqlService } from '../../raw-sql/raw-sql.service.js';
 import { SqlStatementError } from '../../raw-sql/sql-failure.js';
@@ -18,23 +20,29 @@ const RETRY_MS_MIN = 5;
 const RETRY_MS_MAX = 50;
 /** Raised by the push procedures when a partition was deleted between their look at it and their lock. */
 const PARTITION_GONE = 'QGONE';
-const LOG_EVERY_MS = 10_000;
 
 /** Sends segments in one transaction, and decides what a failure of it means for each of them. */
 @Injectable()
 export class BundleSender {
-  private readonly logger = new Logger('Push');
-  private loggedAtMs = -Infinity;
+  private readonly logger: SampledLogger;
   private rttMsSum = 0;
+  private readonly rtts = new RecentValues();
 
   constructor(
     private readonly rawSql: RawSqlService,
     @Inject(CLOCK) private readonly clock: Clock,
-  ) {}
+  ) {
+    this.logger = new SampledLogger('Push', () => clock.monoMs());
+  }
 
   /** Time spent in push statements that succeeded, without the wait for a connection. */
   get rttMs(): number {
     return this.rttMsSum;
+  }
+
+  /** Of the last of them, in milliseconds; `q` from 0 to 1. */
+  rttQuantileMs(q: number): number {
+    return this.rtts.quantile(q);
   }
 
   /**
@@ -84,6 +92,7 @@ export class BundleSender {
         const rttMs = this.clock.monoMs() - startedMs;
         permit.sample(rttMs);
         this.rttMsSum += rttMs;
+        this.rtts.add(rttMs);
         return checkVerdicts(verdicts, segments);
       } catch (error) {
         if (error instanceof BrokerError && error.code === 'statement_timeout') permit.timedOut();
@@ -102,16 +111,12 @@ export class BundleSender {
       failure instanceof BrokerError
         ? failure
         : new BrokerError('internal', undefined, undefined, { cause: failure });
-    const nowMs = this.clock.monoMs();
+    const detail =
+      error instanceof SqlStatementError
+        ? `${error.sqlState ?? 'no SQLSTATE'} ${error.sqlMessage}`
+        : `${error.code}${failure instanceof BrokerError ? '' : ` (${String(failure)})`}`;
     // One line for many: a database that is away fails every flush.
-    if (nowMs - this.loggedAtMs >= LOG_EVERY_MS) {
-      this.loggedAtMs = nowMs;
-      const detail =
-        error instanceof SqlStatementError
-          ? `${error.sqlState ?? 'no SQLSTATE'} ${error.sqlMessage}`
-          : `${error.code}${failure instanceof BrokerError ? '' : ` (${String(failure)})`}`;
-      this.logger.error(`push statement failed: ${detail}`);
-    }
+    this.logger.error(error.code, `push statement failed: ${detail}`);
     return error;
   }
 }

@@ -4,6 +4,7 @@ import { queueKey } from '../../base/queue-key.js';
 import { HotlistService } from '../../hotlist/hotlist.service.js';
 import { LimiterService } from '../../limiter/limiter.service.js';
 import type { Permit } from '../../limiter/permit.js';
+import { LARGE_SEGMENT_BYTES } from '../../segment/encode-large-segment.js';
 import { DedupIndexes, type DedupStats } from '../dedup/dedup-indexes.js';
 import type { DedupPromise } from '../dedup/dedup-promise.js';
 import type { PartitionTarget } from '../partition-target.js';
@@ -14,7 +15,7 @@ import { BundleSender, type SegmentOutcome } from './bundle-sender.js';
 import { Divert } from './divert.js';
 import { FlushPlan, type PlannedSegment } from './flush-plan.js';
 import { Originals, type Duplicate } from './originals.js';
-import { packSegment, type PackedSegment } from './pack-segment.js';
+import { packLargeSegment, packSegment, type PackedSegment } from './pack-segment.js';
 
 const SEGMENT_FRAMES_MAX = 5_000;
 const SEGMENT_BYTES_MAX = 4 * 1024 * 1024;
@@ -93,6 +94,11 @@ export class Flusher {
     };
   }
 
+  /** Round trip of the last push statements in milliseconds; `q` from 0 to 1. */
+  rttQuantileMs(q: number): number {
+    return this.sender.rttQuantileMs(q);
+  }
+
   private dispatch(): void {
     while (this.inFlight < this.options.flushesInFlightMax && this.plan.hasReady) {
       const permit = this.limiter.tryAcquire('push');
@@ -158,7 +164,8 @@ export class Flusher {
     const packed: ReadySegment[] = [];
     for (const segment of planned) {
       try {
-        const one = packSegment(segment);
+        const isLarge = segment.bytes >= LARGE_SEGMENT_BYTES;
+        const one = isLarge ? await packLargeSegment(segment) : packSegment(segment);
         packed.push({ ...one, promise: this.dedup.vouch(one) });
       } catch (error) {
         for (const message of segment.items) message.failed(asBrokerError(error));

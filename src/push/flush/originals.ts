@@ -1,4 +1,5 @@
-import { Injectable, Logger } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
+import { SampledLogger } from '../../base/log/sampled-logger.js';
 import { RawSqlService } from '../../raw-sql/raw-sql.service.js';
 import { decodeSegment } from '../../segment/segment.js';
 import type { PartitionTarget } from '../partition-target.js';
@@ -34,7 +35,7 @@ const KIB = 1024;
  */
 @Injectable()
 export class Originals {
-  private readonly logger = new Logger('Push');
+  private readonly logger = new SampledLogger('Push');
   private waiting: Lookup[] = [];
   private isRunning = false;
 
@@ -87,7 +88,7 @@ export class Originals {
         open = behind(open, segments.at(-1));
       }
     } catch (error) {
-      this.logger.warn(`originals of duplicates could not be read: ${String(error)}`);
+      this.logger.warn('originals', `originals of duplicates could not be read: ${String(error)}`);
     } finally {
       // No effect where the id was found.
       for (const { duplicates } of lookups) for (const { message } of duplicates) message.duplicateOf(NIL_ID);
@@ -111,7 +112,10 @@ export class Originals {
           message.duplicateOf(Buffer.from(frame.messageId));
       }
     } catch (error) {
-      this.logger.error(`queue "${queue}" partition "${partition}" offset ${base}: ${String(error)}`);
+      this.logger.error(
+        'segment',
+        `queue "${queue}" partition "${partition}" offset ${base}: ${String(error)}`,
+      );
     }
   }
 }

@@ -1,4 +1,5 @@
 import { HASH_BYTES, hashTransactionIds } from '../../segment/transaction-hash.js';
+import { encodeLargeSegment } from '../../segment/encode-large-segment.js';
 import { encodeSegment } from '../../segment/segment.js';
 import type { PushMessage } from '../push-message.js';
 import type { SegmentArgs } from '../push.procedures.js';
@@ -14,12 +15,23 @@ export interface PackedSegment extends SegmentArgs {
  * follow it (http-api 3.1, dedup rule 2), so that of two concurrent pushes exactly one is queued.
  * Throws RangeError when they do not fit one segment.
  */
-export function packSegment({ target, items }: PlannedSegment<PushMessage>): PackedSegment {
+export function packSegment(planned: PlannedSegment<PushMessage>): PackedSegment {
+  const segment = chosen(planned);
+  return { ...segment, blob: encodeSegment(segment.messages) };
+}
+
+/** The same for a segment of LARGE_SEGMENT_BYTES and more, without holding up the event loop. */
+export async function packLargeSegment(planned: PlannedSegment<PushMessage>): Promise<PackedSegment> {
+  const segment = chosen(planned);
+  return { ...segment, blob: await encodeLargeSegment(segment.messages) };
+}
+
+function chosen({ target, items }: PlannedSegment<PushMessage>): Omit<PackedSegment, 'blob'> {
   const all = hashTransactionIds(items.map(({ transactionId }) => transactionId));
   const { messages, hashes } = comeFromOneRequest(items)
     ? { messages: items, hashes: all }
     : withoutRepeats(items, all);
-  return { target, messages, count: messages.length, hashes, blob: encodeSegment(messages) };
+  return { target, messages, count: messages.length, hashes };
 }
 
 /** Repetitions inside one request have been found by text already. */
