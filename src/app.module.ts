@@ -1,10 +1,12 @@
-import { Module, type DynamicModule } from '@nestjs/common';
+import { Module, type DynamicModule, type ModuleMetadata } from '@nestjs/common';
 import { ConfigModule, registerAs } from '@nestjs/config';
 import { AckModule } from './ack/ack.module.js';
+import { AuthModule } from './auth/auth.module.js';
 import { ClockModule } from './base/clock/clock.module.js';
 import type { Environment } from './base/config/environment.js';
 import { MaintenanceSwitchModule } from './base/maintenance/maintenance-switch.module.js';
 import { QueueEventsModule } from './base/queue-events.module.js';
+import type { WorkerGroup } from './base/worker-group/worker-group.js';
 import { OptionsModule } from './boot/options.module.js';
 import { GroupsModule } from './groups/groups.module.js';
 import { DeadLettersModule } from './dead-letters/dead-letters.module.js';
@@ -14,6 +16,7 @@ import { HealthModule } from './health/health.module.js';
 import { HintOutletModule, HintsModule } from './hints/hints.module.js';
 import { LeaseModule } from './lease/lease.module.js';
 import { MetricsModule } from './metrics/metrics.module.js';
+import { OpenApiModule } from './openapi/openapi.module.js';
 import { PauseModule } from './pause/pause.module.js';
 import { ResourcesModule } from './resources/resources.module.js';
 import { StatusModule } from './status/status.module.js';
@@ -27,10 +30,18 @@ import { RetentionModule } from './retention/retention.module.js';
 import { SpoolModule } from './spool/spool.module.js';
 import { TransactionModule } from './transaction/transaction.module.js';
 
+export type OwnModules = NonNullable<ModuleMetadata['imports']>;
+
 /** The list of modules and nothing else. */
 @Module({})
 export class AppModule {
-  static with(environment: Environment, database: DatabaseOptions): DynamicModule {
+  /** @param own modules of a team's own, such as docs/extending.md shows */
+  static with(
+    environment: Environment,
+    database: DatabaseOptions,
+    group: WorkerGroup,
+    own: OwnModules = [],
+  ): DynamicModule {
     return {
       module: AppModule,
       imports: [
@@ -39,11 +50,12 @@ export class AppModule {
           ignoreEnvFile: true,
           load: [registerAs('environment', () => environment)],
         }),
-        OptionsModule.with(environment, database),
+        OptionsModule.with(environment, database, group),
         ClockModule,
         QueueEventsModule,
         MaintenanceSwitchModule,
         RawSqlModule,
+        ...(environment.JWT_ENABLED ? [AuthModule] : []),
         HintOutletModule,
         PopModule,
         PushModule,
@@ -64,6 +76,8 @@ export class AppModule {
         MaintenanceModule,
         RetentionModule,
         SpoolModule,
+        OpenApiModule,
+        ...own,
       ],
     };
   }

@@ -16,8 +16,8 @@ import { moved } from './replay-refusal.js';
 import { parseBulkReplayBody, parseReplayBody } from './replay.request.js';
 import { ReplayService } from './replay.service.js';
 
-const LIMIT = { default: 100, min: 1, max: 1000 };
-const OFFSET = { default: 0, min: 0, max: 1_000_000 };
+export const LIMIT = { default: 100, min: 1, max: 1000 };
+export const OFFSET = { default: 0, min: 0, max: 1_000_000 };
 const PURGE_PARAMETERS = [...FILTER_PARAMETERS, 'all', 'dryRun'];
 
 @Controller('api/v1/dlq')

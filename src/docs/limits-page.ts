@@ -21,11 +21,23 @@ function setting(name: keyof typeof settings): string {
 }
 
 const REQUESTS: Row[] = [
-  ['request line and headers together', bytes(maxHeaderSize), '431 `headers_too_large`, the connection is closed'],
+  [
+    'request line and headers together',
+    bytes(maxHeaderSize),
+    '431 `headers_too_large`, the connection is closed',
+  ],
   ['path and query', 'with the headers', '431 `headers_too_large`'],
-  ['body, as sent and as inflated', setting('QUEEN_MAX_BODY_BYTES'), '413 `body_too_large`, the connection is closed'],
+  [
+    'body, as sent and as inflated',
+    setting('QUEEN_MAX_BODY_BYTES'),
+    '413 `body_too_large`, the connection is closed',
+  ],
   ['content encodings', 'identity, gzip (once)', '415 `unsupported_encoding`'],
-  ['body of a lease extension', bytes(EXTEND_BODY_BYTES_MAX), 'taken as none: the lease is extended by the default'],
+  [
+    'body of a lease extension',
+    bytes(EXTEND_BODY_BYTES_MAX),
+    'taken as none: the lease is extended by the default',
+  ],
   ['JSON nesting', `${count(MAX_JSON_DEPTH)} levels`, '400 `json_too_deep`'],
   ['items of a push', count(MAX_PUSH_ITEMS), '413 `body_too_large`'],
   ['acknowledgments of a batch', count(MAX_ACK_ITEMS), '413 `body_too_large`'],
@@ -33,24 +45,48 @@ const REQUESTS: Row[] = [
 ];
 
 const NAMES: Row[] = [
-  ['queue, partition, group, namespace, task', bytes(NAME_BYTES_MAX), '400 `bad_name`; of one pushed item: `failed` in its place'],
+  [
+    'queue, partition, group, namespace, task',
+    bytes(NAME_BYTES_MAX),
+    '400 `bad_name`; of one pushed item: `failed` in its place',
+  ],
   ['transactionId', bytes(MAX_TRANSACTION_ID_BYTES), 'the item is `failed` in its place'],
   ['headers of a message', bytes(MAX_HEADERS_BYTES), 'the item is `failed` in its place'],
-  ['offset of a message', count(Number.MAX_SAFE_INTEGER), '500 `offset_too_large`: go on in another partition'],
+  [
+    'offset of a message',
+    count(Number.MAX_SAFE_INTEGER),
+    '500 `offset_too_large`: go on in another partition',
+  ],
 ];
 
 const POPS: Row[] = [
   ['`batch`', count(BATCH_MAX), 'lowered; the answer says so in `Queen-Clamped`'],
   ['`partitions`', count(PARTITIONS_MAX), 'lowered likewise'],
   ['`timeout`', `${count(TIMEOUT_MS_MAX)} ms`, 'lowered likewise'],
-  ['`leaseSeconds`, and the `seconds` of an extension', `${count(SECONDS_MAX)} s`, 'lowered; an extension says until when it holds'],
+  [
+    '`leaseSeconds`, and the `seconds` of an extension',
+    `${count(SECONDS_MAX)} s`,
+    'lowered; an extension says until when it holds',
+  ],
 ];
 
 const CONNECTIONS: Row[] = [
-  ['headers that do not end', setting('QUEEN_HEADERS_TIMEOUT_MS'), '408 `request_timeout`, the connection is closed'],
-  ['a request that does not end', setting('QUEEN_REQUEST_TIMEOUT_MS'), '408 `request_timeout`, the connection is closed'],
+  [
+    'headers that do not end',
+    setting('QUEEN_HEADERS_TIMEOUT_MS'),
+    '408 `request_timeout`, the connection is closed',
+  ],
+  [
+    'a request that does not end',
+    setting('QUEEN_REQUEST_TIMEOUT_MS'),
+    '408 `request_timeout`, the connection is closed',
+  ],
   ['a connection between two requests', setting('QUEEN_KEEP_ALIVE_TIMEOUT_MS'), 'the connection is closed'],
-  ['connections, and with them parked pops', 'the file limit of the process (`ulimit -n`), less `DB_POOL_SIZE` and 64', 'new ones are closed at once; those that are there go on, and the log has a line'],
+  [
+    'connections, and with them parked pops',
+    'the file limit of the process (`ulimit -n`), less `DB_POOL_SIZE` and 64',
+    'new ones are closed at once; those that are there go on, and the log has a line',
+  ],
   ['memory of pushes without an answer', setting('QUEEN_PUSH_BUFFER_BYTES'), '503 `overloaded`'],
   ['requests that wait for a database connection', setting('DB_POOL_WAITERS_MAX'), '503 `overloaded`'],
 ];
@@ -72,7 +108,7 @@ export function limitsPage(): string {
     ...section('Connections', CONNECTIONS),
     'A pop that waits has sent its whole request, so neither time counts for it. Each parked pop costs one file descriptor and a',
     'few kilobytes, and no database connection. A client that closes its half of the connection is taken to have left: a pop that',
-    'waits is given up, a push is stored and not answered.',
+    'waits is given up, a push is stored and not answered. To start, Node itself needs some 500 files at once.',
     '',
     'This page is written by `npm run docs` from `src/docs/limits-page.ts`.',
     '',

@@ -19,8 +19,10 @@ import { hasCluster, initialiseCluster, resetPassword, type ClusterOptions } fro
 import { choosePort, FIRST_PORT, isPortFree } from './port.js';
 import { runCommand } from './run-command.js';
 import { ensureDatabase } from './server-connection.js';
-import { startServer, stopServer } from './server-process.js';
+import { startServer, stopServer, type ServerSettings } from './server-process.js';
 import { DEFAULT_SHELTER_DIR, placeCluster, reachableBinaries } from './shelter.js';
+import { Supervisor } from './supervisor.js';
+import { isAlive, type ProcessIdentity } from '../base/process-lock/process-identity.js';
 
 export interface EmbeddedPostgresOptions {
   /** Holds the cluster (`pg`), the access (`database.url`, mode 0600) and the broker's lock. Made when missing. */
@@ -28,6 +30,11 @@ export interface EmbeddedPostgresOptions {
   /** False only for tests: no fsync, no synchronous commit. Default true. */
   fsync?: boolean;
   log: (line: string) => void;
+  /**
+   * The server ended by itself and could not be started again, or too often: called once, with a sentence for the log.
+   * Until then it is started again on the same port whenever it ends.
+   */
+  onGivenUp?: (reason: string) => void;
   /** PostgreSQL settings by name, over ours. They do not change a server that is adopted. */
   extraSettings?: Record<string, string>;
   /** Where root keeps what the server's user could not reach otherwise; see shelter.ts. */
@@ -44,7 +51,8 @@ export interface EmbeddedPostgres {
   database: string;
   /** True when the server was still running, left behind by a broker that was killed. */
   adopted: boolean;
-  pid: number;
+  /** Of the server that runs now. */
+  readonly pid: number;
   /** Stops the server, adopted or not, and frees the data directory. A second call joins the first. */
   stop(): Promise<void>;
 }
@@ -59,14 +67,19 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   const binaries = locateBinaries();
   if (mkdirSync(dataDir, { recursive: true }) !== undefined) chmodSync(dataDir, 0o755);
   const lock = BrokerLock.acquire(dataDir);
-  const shutdown = { begun: false };
   try {
-    const server = await runServer({ ...options, dataDir }, binaries, shutdown);
+    const server = await runServer({ ...options, dataDir }, binaries);
     lock.assertHeld();
     saveAccess(dataDir, server.access);
-    return handle(server, async () => {
-      shutdown.begun = true;
-      await stopServer(server.process, options.log);
+    const supervisor = new Supervisor(server.process, {
+      isAlive,
+      start: () => server.restart(server.access.port),
+      log: options.log,
+      onGivenUp: (reason) => options.onGivenUp?.(reason),
+    });
+    supervisor.begin();
+    return handle(server, supervisor, async () => {
+      await stopServer(await supervisor.end(), options.log);
       lock.release();
     });
   } catch (error) {
@@ -75,8 +88,15 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   }
 }
 
+type RunningServer = AdoptedServer & {
+  adopted: boolean;
+  /** Starts the server anew where it was. */
+  restart: (port: number) => Promise<ProcessIdentity>;
+};
+
 function handle(
-  server: AdoptedServer & { adopted: boolean },
+  server: RunningServer,
+  supervisor: Supervisor<ProcessIdentity>,
   stopOnce: () => Promise<void>,
 ): EmbeddedPostgres {
   let stopped: Promise<void> | null = null;
@@ -88,7 +108,9 @@ function handle(
     password: server.access.password,
     database: SERVER_DATABASE,
     adopted: server.adopted,
-    pid: server.process.pid,
+    get pid() {
+      return supervisor.current.pid;
+    },
     stop: () => (stopped ??= stopOnce()),
   };
 }
@@ -96,8 +118,7 @@ function handle(
 async function runServer(
   options: EmbeddedPostgresOptions,
   found: ReturnType<typeof locateBinaries>,
-  shutdown: { begun: boolean },
-): Promise<AdoptedServer & { adopted: boolean }> {
+): Promise<RunningServer> {
   const { dataDir, log } = options;
   const durable = options.fsync ?? true;
   const shelterDir = options.shelterDir ?? DEFAULT_SHELTER_DIR;
@@ -105,11 +126,15 @@ async function runServer(
   const place = placeCluster(dataDir, account, shelterDir, log);
   const { pgData } = place;
 
+  const restart = async (port: number) => {
+    const cluster = { pgData, binaries: await reachableBinaries(found, account, shelterDir, log), account };
+    return startServer(cluster, settingsOf(options, port), startLogOf(dataDir), log);
+  };
   const exists = hasCluster(pgData, found.major);
   const adopted = exists ? await adoptServer(dataDir, pgData, log) : null;
   if (adopted !== null) {
     log(`took over PostgreSQL (process ${adopted.process.pid}), left running by a broker that was killed`);
-    return { ...adopted, adopted: true };
+    return { ...adopted, adopted: true, restart };
   }
 
   const binaries = await reachableBinaries(found, account, shelterDir, log);
@@ -124,7 +149,7 @@ async function runServer(
     await handToAccount(cluster);
     if (saved === null) await resetPassword(cluster, password);
   }
-  const server = await startOnSomePort(options, cluster, { saved, password, durable }, shutdown);
+  const server = await startOnSomePort(options, cluster, { saved, password });
   try {
     await ensureDatabase(server.access);
   } catch (error) {
@@ -133,7 +158,7 @@ async function runServer(
       ? new Error(wrongPassword(dataDir), { cause: error })
       : error;
   }
-  return { ...server, adopted: false };
+  return { ...server, adopted: false, restart };
 }
 
 /**
@@ -143,8 +168,7 @@ async function runServer(
 async function startOnSomePort(
   options: EmbeddedPostgresOptions,
   cluster: ClusterOptions,
-  known: { saved: SavedAccess | null; password: string; durable: boolean },
-  shutdown: { begun: boolean },
+  known: { saved: SavedAccess | null; password: string },
 ): Promise<AdoptedServer> {
   const { dataDir, log } = options;
   let wished: number | null = known.saved?.port ?? FIRST_PORT;
@@ -155,14 +179,8 @@ async function startOnSomePort(
     }
     const access = { password: known.password, port };
     saveAccess(dataDir, access);
-    const settings = { port, durable: known.durable, extra: options.extraSettings ?? {} };
-    let running = false;
     try {
-      const startLog = join(dataDir, 'postgres-start.log');
-      const process = await startServer(cluster, settings, startLog, log, (how) => {
-        if (running && !shutdown.begun) log(`PostgreSQL ended by itself (${how}): restart the broker`);
-      });
-      running = true;
+      const process = await startServer(cluster, settingsOf(options, port), startLogOf(dataDir), log);
       log(`PostgreSQL ${cluster.binaries.major} runs as process ${process.pid} on ${SERVER_HOST}:${port}`);
       return { process, access };
     } catch (error) {
@@ -175,6 +193,12 @@ async function startOnSomePort(
     }
   }
 }
+
+function settingsOf({ fsync, extraSettings }: EmbeddedPostgresOptions, port: number): ServerSettings {
+  return { port, durable: fsync ?? true, extra: extraSettings ?? {} };
+}
+
+const startLogOf = (dataDir: string) => join(dataDir, 'postgres-start.log');
 
 /** A cluster that root copied or restored belongs to root; the server's user must own it. */
 async function handToAccount({ pgData, account }: ClusterOptions): Promise<void> {

@@ -52,7 +52,6 @@ export async function startServer(
   settings: ServerSettings,
   startLog: string,
   log: (line: string) => void,
-  onExit: (how: string) => void,
 ): Promise<ProcessIdentity> {
   const output = openSync(startLog, 'w', 0o600);
   let failure: Error | null = null;
@@ -65,7 +64,6 @@ export async function startServer(
   child.once('error', (error) => {
     failure = error;
   });
-  child.once('exit', (code, signal) => onExit(signal ?? `exit code ${code}`));
   child.unref();
   const server = child.pid === undefined ? null : processAt(child.pid);
 

@@ -30,7 +30,7 @@ export class GroupRepairsLoop implements OnApplicationBootstrap, OnApplicationSh
   ) {
     const periodMs = environment.QUEEN_CACHE_REFRESH_INTERVAL_MS;
     this.loop = new Loop('group repairs', periodMs, () => this.pass(), Math.min(FIRST_DELAY_MS, periodMs));
-    news.onDue(() => void this.loop.runNow());
+    news.onDue(() => this.loop.nudge());
   }
 
   onApplicationBootstrap(): void {

@@ -8,9 +8,9 @@ import { bodyOf } from '../http/read-body.js';
 import { parseSeekBody, parseSubscriptionBody, type SeekRequest } from './groups.request.js';
 import { GroupsService, type SeekTarget } from './groups.service.js';
 
-const LIMIT = { default: 1000, min: 1, max: 1000 };
-const OFFSET = { default: 0, min: 0, max: 2_147_483_647 };
-const MIN_LAG_SECONDS = { default: 3600, min: 0, max: 2_147_483_647 };
+export const LIMIT = { default: 1000, min: 1, max: 1000 };
+export const OFFSET = { default: 0, min: 0, max: 2_147_483_647 };
+export const MIN_LAG_SECONDS = { default: 3600, min: 0, max: 2_147_483_647 };
 
 /** Administration of consumer groups. A group called `lagging` cannot be looked at by its name: that path is taken. */
 @Controller('api/v1/consumer-groups')

@@ -3,7 +3,7 @@ import pg from 'pg';
 import { Loop } from '../base/loop/loop.js';
 import { clientConfig, DATABASE_OPTIONS, type DatabaseOptions } from '../raw-sql/database-options.js';
 
-export type DatabaseVerdict = 'writable' | 'read-only' | 'disconnected';
+export type DatabaseVerdict = 'writable' | 'read-only' | 'no-schema' | 'disconnected';
 
 const PERIOD_MS = 1000;
 const LOOK_TIMEOUT_MS = 2000;
@@ -38,10 +38,12 @@ export class DatabaseWatch implements OnApplicationBootstrap, OnApplicationShutd
   private async look(): Promise<void> {
     try {
       this.client ??= await this.connect();
-      const { rows } = await this.client.query<{ writable: boolean }>(
-        "select not pg_is_in_recovery() and current_setting('default_transaction_read_only') = 'off' as writable",
+      const { rows } = await this.client.query<{ writable: boolean; complete: boolean }>(
+        `select not pg_is_in_recovery() and current_setting('default_transaction_read_only') = 'off' as writable,
+                to_regclass('queen.schema_migrations') is not null as complete`,
       );
-      this.verdict = rows[0].writable ? 'writable' : 'read-only';
+      const [{ writable, complete }] = rows;
+      this.verdict = !writable ? 'read-only' : complete ? 'writable' : 'no-schema';
       // A session keeps the server and the defaults it was opened with; after a failover only a new one sees the change.
       if (this.verdict === 'read-only') this.drop();
     } catch {

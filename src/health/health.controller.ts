@@ -6,7 +6,10 @@ import { sendJson } from '../http/json-reply.js';
 import { DatabaseIndicator } from './database.indicator.js';
 import { DrainingIndicator } from './draining.indicator.js';
 
-/** `live`: the process turns its loop. `ready`: it may be sent work. `/health` keeps the shape its clients know. */
+/**
+ * `startup`: the database is prepared. `live`: the process turns its loop. `ready`: it may be sent work. `/health` keeps
+ * the shape its clients know. Until the broker itself listens, the starting server answers in its place.
+ */
 @Controller('health')
 export class HealthController {
   constructor(
@@ -19,6 +22,13 @@ export class HealthController {
   @Get('live')
   @HealthCheck()
   async live(@Res() reply: FastifyReply): Promise<void> {
+    await this.answer(reply, () => this.health.check([]));
+  }
+
+  /** Whoever is answered here at all finds a broker that has started; it never goes back. */
+  @Get('startup')
+  @HealthCheck()
+  async startup(@Res() reply: FastifyReply): Promise<void> {
     await this.answer(reply, () => this.health.check([]));
   }
 
@@ -51,6 +61,11 @@ export class HealthController {
   @Head('ready')
   readyHead(@Res() reply: FastifyReply): Promise<void> {
     return this.ready(reply);
+  }
+
+  @Head('startup')
+  startupHead(@Res() reply: FastifyReply): Promise<void> {
+    return this.startup(reply);
   }
 
   @Head()

@@ -16,12 +16,16 @@ export interface HintBusStats extends HintBusState {
 
 /**
  * Carries hints between brokers: best effort, drops instead of blocking, no replay. Another transport (frames over TCP,
- * a message bus a team has already) is another implementation under the token HINT_BUS.
+ * a message bus a team has already) is another implementation, provided by a global module under the token OWN_HINT_BUS
+ * (docs/extending.md).
  */
 export interface HintBus {
   start(listener: HintListener): Promise<void>;
-  /** Never throws and never waits; hints that cannot be sent are dropped and counted. */
-  publish(hints: readonly Hint[]): void;
+  /**
+   * Resolves when the hints are out or given up, and never rejects; called again only then. Marks that cannot be sent
+   * are dropped and counted; news of administration are kept until they can be.
+   */
+  publish(hints: readonly Hint[]): Promise<void>;
   stats(): HintBusStats;
   stop(): Promise<void>;
 }
@@ -32,4 +36,7 @@ export interface HintListener {
   reconnected(): void;
 }
 
+/** What the broker uses. */
 export const HINT_BUS = Symbol('HintBus');
+/** What a module of a team's own wants it to use instead of what QUEEN_HINT_BUS says. */
+export const OWN_HINT_BUS = Symbol('OwnHintBus');

@@ -5,7 +5,7 @@ import { HotlistModule } from '../hotlist/hotlist.module.js';
 import { QueueConfigModule } from '../queue-config/queue-config.module.js';
 import { DATABASE_OPTIONS, type DatabaseOptions } from '../raw-sql/database-options.js';
 import { WakeGateModule } from '../wake-gate/wake-gate.module.js';
-import { HINT_BUS } from './hint-bus.js';
+import { HINT_BUS, OWN_HINT_BUS, type HintBus } from './hint-bus.js';
 import { HintOutlet } from './hint-outlet.js';
 import { HintsService } from './hints.service.js';
 import { NotifyBus } from './notify.bus.js';
@@ -19,15 +19,15 @@ import { SilentBus } from './silent.bus.js';
 })
 export class HintOutletModule {}
 
-/** Hints between brokers on one database. For another transport provide HINT_BUS differently. */
+/** Hints between brokers on one database. A global module may bring another transport under OWN_HINT_BUS. */
 @Module({
   imports: [HotlistModule, QueueConfigModule, WakeGateModule],
   providers: [
     {
       provide: HINT_BUS,
-      inject: [environmentConfig.KEY, DATABASE_OPTIONS],
-      useFactory: (environment: Environment, database: DatabaseOptions) =>
-        environment.QUEEN_HINT_BUS === 'pg' ? new NotifyBus(database) : new SilentBus(),
+      inject: [environmentConfig.KEY, DATABASE_OPTIONS, { token: OWN_HINT_BUS, optional: true }],
+      useFactory: (environment: Environment, database: DatabaseOptions, own?: HintBus) =>
+        own ?? (environment.QUEEN_HINT_BUS === 'pg' ? new NotifyBus(database) : new SilentBus()),
     },
     HintsService,
   ],

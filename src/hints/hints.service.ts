@@ -18,6 +18,8 @@ const MARKS_PER_FLUSH = 50_000;
 @Injectable()
 export class HintsService implements HintListener, OnApplicationBootstrap, OnApplicationShutdown {
   private isFlushDue = false;
+  /** Something came while a flush was on its way. */
+  private isMoreDue = false;
   /** Set while a hint is being acted on: what it causes here is not told again. */
   private isActing = false;
   private waiting: Hint[] = [];
@@ -36,13 +38,16 @@ export class HintsService implements HintListener, OnApplicationBootstrap, OnApp
     events.onQueueConfigured(({ key }) => this.tell({ kind: 'configured', key }));
     events.onQueueDropped(({ key }) => this.tell({ kind: 'dropped', key }));
     reconcile.onAnnounced(() => this.tell({ kind: 'reconcile' }));
+    reconcile.carriedBy(() => this.bus.stats().isConnected);
   }
 
   async onApplicationBootstrap(): Promise<void> {
     await this.bus.start(this);
   }
 
+  /** The last pushes are told as well: their consumers are parked elsewhere by now. */
   async onApplicationShutdown(): Promise<void> {
+    await this.flush();
     await this.bus.stop();
   }
 
@@ -95,17 +100,22 @@ export class HintsService implements HintListener, OnApplicationBootstrap, OnApp
   }
 
   private flushSoon(): void {
-    if (this.isFlushDue) return;
+    if (this.isFlushDue) {
+      this.isMoreDue = true;
+      return;
+    }
     this.isFlushDue = true;
-    this.clock.after(FLUSH_MS, () => this.flush());
+    this.clock.after(FLUSH_MS, () => void this.flush());
   }
 
-  private flush(): void {
-    this.isFlushDue = false;
+  /** While one flush is on its way, marks gather in the hot-list's set, where each partition counts once. */
+  private async flush(): Promise<void> {
+    this.isMoreDue = false;
     const marks = this.hotlist.drainDirty(MARKS_PER_FLUSH);
     const hints: Hint[] = [...this.waiting, ...marks.map((mark): Hint => ({ kind: 'dirty', ...mark }))];
     this.waiting = [];
-    if (hints.length > 0 && this.bus.stats().hasPeers) this.bus.publish(hints);
-    if (marks.length === MARKS_PER_FLUSH) this.flushSoon();
+    if (hints.length > 0 && this.bus.stats().hasPeers) await this.bus.publish(hints);
+    this.isFlushDue = false;
+    if (this.isMoreDue || marks.length === MARKS_PER_FLUSH) this.flushSoon();
   }
 }

@@ -1,17 +1,37 @@
 import { Logger } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
-import { clientConfig, type DatabaseOptions } from '../raw-sql/database-options.js';
+import { directConfig, type DatabaseOptions } from '../raw-sql/database-options.js';
+import { isPooled } from '../raw-sql/pooler.js';
 import { fromTuple, type Hint } from './hint.js';
 import type { HintBus, HintBusStats, HintListener } from './hint-bus.js';
 import { packHints, unpackHints } from './pack-hints.js';
+import { UnsentNews } from './unsent-news.js';
 
 const CHANNEL = 'queen_hints';
 const APPLICATION_NAME = 'queen-nest hints';
 const RECONNECT_MS_MIN = 250;
 const RECONNECT_MS_MAX = 5000;
+/** What stands in between does not change from one second to the next. */
+const DEAF_RETRY_MS = 60_000;
 const PEER_LOOK_MS = 5000;
+const STATEMENT_MS = 5000;
 const SELF_TEST_MS = 3000;
+
+const DEAF =
+  'LISTEN hears nothing, so brokers find each other’s messages by polling. Set QUEEN_DIRECT_DATABASE_URL to the address of ' +
+  'PostgreSQL itself, or QUEEN_HINT_BUS=off to end this warning';
+
+/** Connected, and nothing arrives. */
+class DeafError extends Error {
+  constructor(pooled: boolean) {
+    super(
+      pooled
+        ? `a connection pooler stands between the broker and PostgreSQL: ${DEAF}`
+        : `a transaction pooler may stand between the broker and PostgreSQL: ${DEAF}`,
+    );
+  }
+}
 
 /**
  * Hints over LISTEN/NOTIFY, so that brokers that share a database need no further configuration.
@@ -27,17 +47,18 @@ export class NotifyBus implements HintBus {
   private readonly logger = new Logger('Hints');
   private readonly id = randomUUID();
   private readonly counters = { sent: 0, received: 0, dropped: 0, reconnects: 0 };
+  private readonly unsent = new UnsentNews();
   private hearer: pg.Client | null = null;
   private sender: pg.Client | null = null;
   private listener: HintListener | null = null;
   private sending: Promise<void> = Promise.resolve();
-  private queued: string[] = [];
   private retryMs = RECONNECT_MS_MIN;
   private retryTimer: NodeJS.Timeout | undefined;
   private peerTimer: NodeJS.Timeout | undefined;
   private isHearing = false;
   private hasPeers = false;
   private isStopped = false;
+  private lastComplaint = '';
   private onSelfHeard: (() => void) | null = null;
 
   constructor(private readonly options: DatabaseOptions) {}
@@ -47,13 +68,9 @@ export class NotifyBus implements HintBus {
     await this.connect();
   }
 
-  publish(hints: readonly Hint[]): void {
-    if (!this.sender || !this.isHearing) {
-      this.counters.dropped += hints.length;
-      return;
-    }
-    this.counters.sent += hints.length;
-    this.send(packHints(this.id, hints));
+  publish(hints: readonly Hint[]): Promise<void> {
+    this.sending = this.sending.then(() => this.send(hints));
+    return this.sending;
   }
 
   stats(): HintBusStats {
@@ -77,17 +94,23 @@ export class NotifyBus implements HintBus {
       await this.selfTest();
       this.isHearing = true;
       this.retryMs = RECONNECT_MS_MIN;
+      if (this.lastComplaint !== '') this.logger.log('hints are back');
+      this.lastComplaint = '';
       await this.lookForPeers();
       this.peerTimer = setInterval(() => void this.lookForPeers(), PEER_LOOK_MS);
       this.peerTimer.unref();
-      this.publish([{ kind: 'hello' }]);
+      void this.publish([{ kind: 'hello' }, ...this.unsent.take()]);
     } catch (error) {
       this.lost(error as Error);
     }
   }
 
   private async open(): Promise<pg.Client> {
-    const client = new pg.Client({ ...clientConfig(this.options), application_name: APPLICATION_NAME });
+    const client = new pg.Client({
+      ...directConfig(this.options),
+      application_name: APPLICATION_NAME,
+      query_timeout: STATEMENT_MS, // a peer that vanished without a word would be waited for
+    });
     client.on('error', (error) => this.lost(error));
     client.on('end', () => this.lost(new Error('the connection ended')));
     await client.connect();
@@ -96,22 +119,13 @@ export class NotifyBus implements HintBus {
 
   private async selfTest(): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
-    const heard = new Promise<void>((resolve, reject) => {
-      this.onSelfHeard = resolve;
-      timer = setTimeout(
-        () =>
-          reject(
-            new Error(
-              'LISTEN hears nothing: is a transaction pooler in between? Give the broker a direct address, or set ' +
-                'QUEEN_HINT_BUS=off and let brokers find each other’s messages by polling',
-            ),
-          ),
-        SELF_TEST_MS,
-      );
+    const heard = new Promise<boolean>((resolve) => {
+      this.onSelfHeard = () => resolve(true);
+      timer = setTimeout(() => resolve(false), SELF_TEST_MS);
     });
     try {
       await this.notify(packHints(this.id, [{ kind: 'hello' }]));
-      await heard;
+      if (!(await heard)) throw new DeafError(await isPooled(this.hearer!));
     } finally {
       clearTimeout(timer);
       this.onSelfHeard = null;
@@ -147,23 +161,15 @@ export class NotifyBus implements HintBus {
     }
   }
 
-  /** One statement at a time; what comes meanwhile goes next, and beyond one flush's worth it is dropped. */
-  private send(payloads: string[]): void {
-    if (this.queued.length > 0) {
-      this.counters.dropped += payloads.length;
-      return;
+  private async send(hints: readonly Hint[]): Promise<void> {
+    try {
+      if (!this.sender || !this.isHearing) throw new Error('not connected');
+      await this.notify(packHints(this.id, hints));
+      this.counters.sent += hints.length;
+    } catch (error) {
+      this.counters.dropped += this.unsent.keep(hints);
+      if (this.sender) this.lost(error as Error);
     }
-    this.queued = payloads;
-    this.sending = this.sending.then(async () => {
-      const batch = this.queued;
-      this.queued = [];
-      try {
-        await this.notify(batch);
-      } catch (error) {
-        this.counters.dropped += batch.length;
-        this.lost(error as Error);
-      }
-    });
   }
 
   private async notify(payloads: string[]): Promise<void> {
@@ -174,15 +180,23 @@ export class NotifyBus implements HintBus {
     if (this.isStopped || this.retryTimer) return;
     this.isHearing = false;
     clearInterval(this.peerTimer);
-    this.logger.warn(`hints are off for ${this.retryMs} ms: ${error.message}`);
+    this.complain(error.message);
     for (const client of [this.hearer, this.sender]) client?.end().catch(() => undefined);
     this.hearer = this.sender = null;
+    const waitMs = error instanceof DeafError ? DEAF_RETRY_MS : this.retryMs;
     this.retryTimer = setTimeout(() => {
       this.retryTimer = undefined;
       this.counters.reconnects++;
       void this.connect().then(() => this.isHearing && this.listener?.reconnected());
-    }, this.retryMs);
+    }, waitMs);
     this.retryTimer.unref();
     this.retryMs = Math.min(this.retryMs * 2, RECONNECT_MS_MAX);
+  }
+
+  /** An outage of hours is one line, not one a second. */
+  private complain(reason: string): void {
+    if (reason === this.lastComplaint) return;
+    this.lastComplaint = reason;
+    this.logger.warn(`hints are off until they can be heard again: ${reason}`);
   }
 }

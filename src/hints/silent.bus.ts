@@ -6,8 +6,8 @@ export class SilentBus implements HintBus {
     return Promise.resolve();
   }
 
-  publish(): void {
-    // nobody listens
+  publish(): Promise<void> {
+    return Promise.resolve(); // nobody listens
   }
 
   stats(): HintBusStats {

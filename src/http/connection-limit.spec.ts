@@ -12,7 +12,9 @@ describe('the file limit', () => {
   });
 
   it('is unknown where it is not told, or has no end', () => {
-    expect(fileLimit(() => 'Max open files            unlimited            unlimited            files')).toBeNull();
+    expect(
+      fileLimit(() => 'Max open files            unlimited            unlimited            files'),
+    ).toBeNull();
     expect(
       fileLimit(() => {
         throw new Error('ENOENT');

@@ -31,7 +31,10 @@ export function limitConnections(server: Server, poolSize: number, files = fileL
   if (files !== null) {
     server.maxConnections = connectionsFor(files, poolSize);
     server.on('drop', () =>
-      logger.warn('drop', `a connection was closed: ${server.maxConnections} are open, raise the file limit (ulimit -n)`),
+      logger.warn(
+        'drop',
+        `a connection was closed: ${server.maxConnections} are open, raise the file limit (ulimit -n)`,
+      ),
     );
   }
   // Accepting can fail all the same, when the whole machine is short of files. Unheard, it would end the process.

@@ -3,7 +3,7 @@ export const DEFAULT_SECONDS = 60;
 export const SECONDS_MAX = 7 * 24 * 3600;
 
 /** `{"seconds":n}` takes few bytes; nothing longer is worth parsing. */
-const BODY_BYTES_MAX = 4096;
+export const BODY_BYTES_MAX = 4096;
 
 /**
  * How long from now the lease shall last. Lenient, unlike other bodies (http 3.6): clients send `{}` or nothing at all,

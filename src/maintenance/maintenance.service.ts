@@ -23,6 +23,8 @@ const FIRST_DELAY_MS = 5000;
 export class MaintenanceService implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly logger = new Logger('Maintenance');
   private readonly loop: Loop;
+  /** Counts what was set here: a reading that began before may still show the old switches. */
+  private changes = 0;
 
   constructor(
     private readonly rawSql: RawSqlService,
@@ -34,9 +36,7 @@ export class MaintenanceService implements OnApplicationBootstrap, BeforeApplica
   ) {
     const periodMs = environment.QUEEN_CACHE_REFRESH_INTERVAL_MS;
     this.loop = new Loop('maintenance', periodMs, () => this.read(), Math.min(FIRST_DELAY_MS, periodMs));
-    news.onDue(() => {
-      if (!this.loop.isStopping) void this.loop.runNow();
-    });
+    news.onDue(() => this.loop.nudge());
   }
 
   /** Before the port opens: a broker that starts during maintenance must not serve a single request without it. */
@@ -60,19 +60,23 @@ export class MaintenanceService implements OnApplicationBootstrap, BeforeApplica
   /** The answer of a client that set it finds it set here; other brokers follow by hint, or within the period. */
   async setPush(enabled: boolean): Promise<void> {
     await this.rawSql.callOne(setMaintenanceFlagV1, { key: 'maintenance_mode', enabled });
+    this.changes += 1;
     this.applyPush(enabled);
     this.news.announce();
   }
 
   async setPop(enabled: boolean): Promise<void> {
     await this.rawSql.callOne(setMaintenanceFlagV1, { key: 'pop_maintenance_mode', enabled });
+    this.changes += 1;
     this.applyPop(enabled);
     this.news.announce();
   }
 
   private async read(): Promise<void> {
+    const before = this.changes;
     const [flags] = await this.rawSql.call(maintenanceFlagsV1, undefined);
     if (!flags) return;
+    if (this.changes !== before) return this.read();
     this.applyPush(flags.push);
     this.applyPop(flags.pop);
   }

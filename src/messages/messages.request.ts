@@ -19,9 +19,9 @@ export interface MessageListRequest {
   readonly offset: number;
 }
 
-const LIMIT = { default: 200, min: 1, max: 1000 };
+export const LIMIT = { default: 200, min: 1, max: 1000 };
 /** Beyond, narrowing the time range is cheaper than skipping. */
-const OFFSET = { default: 0, min: 0, max: 10_000 };
+export const OFFSET = { default: 0, min: 0, max: 10_000 };
 
 /** @param url path and query */
 export function parseMessageList(url: string, tenant: string): MessageListRequest {

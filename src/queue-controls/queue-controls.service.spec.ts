@@ -21,17 +21,21 @@ describe('the queue controls', () => {
   let controls: QueueControls;
   let resumed: string[];
   let forgotten: string[];
+  let news: Reconcile;
+  let reads: number;
 
   beforeEach(async () => {
     rows = [];
     events = new QueueEvents();
     resumed = [];
     forgotten = [];
+    news = new Reconcile();
+    reads = 0;
     const rawSql = {
-      call: () => (rows instanceof Error ? Promise.reject(rows) : Promise.resolve(rows)),
+      call: () => (reads++, rows instanceof Error ? Promise.reject(rows) : Promise.resolve(rows)),
     } as unknown as RawSqlService;
     const backlogs = { forget: (key: string) => void forgotten.push(key) } as unknown as Backlogs;
-    controls = new QueueControls(rawSql, backlogs, events, new Reconcile());
+    controls = new QueueControls(rawSql, backlogs, events, news);
     controls.onPopsResumed((key) => resumed.push(key));
     await controls.onApplicationBootstrap();
   });
@@ -67,6 +71,15 @@ describe('the queue controls', () => {
     await controls.refreshAfterChange();
     await expect(controls.refresh()).rejects.toThrow('away');
     expect(controls.find(KEY)?.pushesPaused).toBe(true);
+  });
+
+  it('are read when news arrive, also where they were read a moment ago', async () => {
+    news.carriedBy(() => true);
+    rows = [row('q', { pushesPaused: true })];
+    news.arrived();
+    await controls.refresh(); // comes after the reading that the news began
+    expect(controls.find(KEY)?.pushesPaused).toBe(true);
+    expect(reads).toBe(3);
   });
 
   it('of a queue end with it, at once', async () => {

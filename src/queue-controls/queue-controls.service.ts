@@ -8,8 +8,10 @@ import { RawSqlService } from '../raw-sql/raw-sql.service.js';
 import { Backlogs } from './backlogs.js';
 import { queueControlsV1, type QueueControlRow } from './queue-controls.procedures.js';
 
-/** How soon a pause or a maxSize that was set elsewhere is known here. */
+/** How soon a pause or a maxSize that was set elsewhere is known here without hints. */
 const PERIOD_MS = 1000;
+/** With hints it is known at once; what a broker changed that died before it could tell is found by this. */
+const CARRIED_PERIOD_MS = 10_000;
 
 export type ResumeListener = (key: string) => void;
 
@@ -25,7 +27,8 @@ export class QueueControls implements OnApplicationBootstrap, OnApplicationShutd
   private controls = new Map<string, QueueControlRow>();
   private readonly listeners: ResumeListener[] = [];
   private readonly reads = new CoalescedCalls<void>();
-  private readonly loop = new Loop('queue controls', PERIOD_MS, () => this.refresh());
+  private readonly loop = new Loop('queue controls', PERIOD_MS, () => this.look());
+  private readAtMs = -Infinity;
 
   constructor(
     private readonly rawSql: RawSqlService,
@@ -33,7 +36,10 @@ export class QueueControls implements OnApplicationBootstrap, OnApplicationShutd
     events: QueueEvents,
     private readonly news: Reconcile,
   ) {
-    news.onDue(() => void this.loop.runNow());
+    news.onDue(() => {
+      this.readAtMs = -Infinity;
+      this.loop.nudge();
+    });
     events.onQueueDropped(({ key }) => this.forget(key));
   }
 
@@ -65,7 +71,7 @@ export class QueueControls implements OnApplicationBootstrap, OnApplicationShutd
 
   /** Milliseconds since the last good reading. */
   get ageMs(): number {
-    return this.loop.ageMs;
+    return performance.now() - this.readAtMs;
   }
 
   /** Reads now; for whoever has just changed something. A reading that began before does not count. */
@@ -88,8 +94,15 @@ export class QueueControls implements OnApplicationBootstrap, OnApplicationShutd
     if (this.controls.delete(key)) void this.refreshAfterChange();
   }
 
+  private async look(): Promise<void> {
+    if (this.news.isCarried && this.ageMs < CARRIED_PERIOD_MS) return;
+    await this.refresh();
+  }
+
   private async read(): Promise<void> {
+    const startedMs = performance.now();
     const rows = await this.rawSql.call(queueControlsV1, undefined);
+    this.readAtMs = startedMs;
     const before = this.controls;
     this.controls = new Map(rows.map((row) => [queueKey(row.tenant, row.queue), row]));
     for (const [key, { popsPaused }] of before) {

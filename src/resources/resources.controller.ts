@@ -7,7 +7,7 @@ import { ListQuery } from '../http/list-query.js';
 import { partitionPage } from '../http/partition-page.js';
 import { ResourcesService } from './resources.service.js';
 
-const LIMIT = { default: 1000, min: 1, max: 1000 };
+export const LIMIT = { default: 1000, min: 1, max: 1000 };
 
 @Controller('api/v1/resources')
 export class ResourcesController {

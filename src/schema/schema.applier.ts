@@ -18,6 +18,8 @@ export interface SchemaApplierOptions {
   databaseDir?: string;
   /** Waits between two attempts; a spec passes its own. */
   pause?: (ms: number) => Promise<unknown>;
+  /** Ends the applying after the file under way: a broker was told to stop while it starts. */
+  leaving?: AbortSignal;
 }
 
 /** How often a file is tried that lost a deadlock or did not get its locks in time (Z21). */
@@ -49,6 +51,7 @@ const WORTH_RETRYING = new Set(['40P01', '55P03']);
 export class SchemaApplier {
   private readonly databaseDir: string;
   private readonly pause: (ms: number) => Promise<unknown>;
+  private readonly leaving: AbortSignal | undefined;
 
   constructor(
     private readonly connect: OpenSession,
@@ -57,9 +60,10 @@ export class SchemaApplier {
   ) {
     this.databaseDir = options.databaseDir ?? DATABASE_DIR;
     this.pause = options.pause ?? ((ms) => pauseMs(ms));
+    this.leaving = options.leaving;
   }
 
-  /** Rejects with SchemaTooNewError, MigrationEditedError or SchemaFileError. */
+  /** Rejects with SchemaTooNewError, MigrationEditedError or SchemaFileError, and with an AbortError when told to leave. */
   async apply(): Promise<AppliedSchema> {
     const files = await readSqlFiles(this.databaseDir);
     const session = await this.connect();
@@ -88,6 +92,7 @@ export class SchemaApplier {
   private async lockUnlessDone(session: SqlSession, files: SqlFiles): Promise<boolean> {
     let complainAtMs = performance.now() + COMPLAIN_EVERY_MS;
     while (!(await trySchemaLock(session))) {
+      this.leaving?.throwIfAborted();
       await this.pause(jittered(POLL_MS));
       if (isDone(planSchema(files, await readLedger(session)))) return false;
       if (performance.now() < complainAtMs) continue;
@@ -108,6 +113,7 @@ export class SchemaApplier {
 
   private async applyFile(session: SqlSession, table: LedgerTable, file: SqlFile): Promise<void> {
     for (let attempt = 1; ; attempt++) {
+      this.leaving?.throwIfAborted();
       try {
         return await inTransaction(session, async () => {
           await session.query(`set local lock_timeout = ${lockTimeoutMs(attempt)}`);

@@ -17,6 +17,8 @@ import { keepApart } from './quarantine.js';
 import { SPOOL_OPTIONS, type SpoolOptions } from './spool.options.js';
 import { SpoolService } from './spool.service.js';
 
+/** A broker that leaves gives its last attempt so long; with it gone, nobody stores what is on its disk. */
+const LAST_ATTEMPT_MS = 5000;
 /** What an earlier run left behind does not wait for the period. */
 const FIRST_DELAY_MS = 100;
 /** A file with messages that cannot be stored is tried this often; then they are set aside and newer files go on. */
@@ -35,6 +37,8 @@ export class DrainLoop implements OnApplicationBootstrap, BeforeApplicationShutd
   private readonly loop: Loop;
   private replay: PushReplay | null = null;
   private current: FileReplay | null = null;
+  /** Of a broker that leaves: how long it may still store what is in the spool. */
+  private leavesAtMs: number | null = null;
 
   constructor(
     private readonly spool: SpoolService,
@@ -55,13 +59,22 @@ export class DrainLoop implements OnApplicationBootstrap, BeforeApplicationShutd
     this.loop.start();
   }
 
+  /**
+   * The last request has its answer, so nothing comes in any more; what is there goes to the database if that is back.
+   * In a container the disk may go with the broker.
+   */
   async beforeApplicationShutdown(): Promise<void> {
+    this.leavesAtMs = this.clock.monoMs() + LAST_ATTEMPT_MS;
     await this.loop.stop();
+    if (this.spool.stats().pending === 0) return;
+    this.breaker.succeeded();
+    await this.cycle().catch((error: Error) => this.logger.warn(`the last attempt failed: ${error.message}`));
   }
 
   private get mayGoOn(): boolean {
     // Not known right after the start: what was spooled in maintenance must not come out before its end.
-    return this.maintenance.isKnown && !this.maintenance.isOn && !this.loop.isStopping;
+    const isTime = this.leavesAtMs === null || this.clock.monoMs() < this.leavesAtMs;
+    return this.maintenance.isKnown && !this.maintenance.isOn && isTime;
   }
 
   /** Until nothing is left, or something stands in the way. */

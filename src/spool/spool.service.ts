@@ -7,6 +7,7 @@ import {
 } from '@nestjs/common';
 import { CLOCK, type Clock } from '../base/clock/clock.js';
 import { BrokerError } from '../base/errors/broker-error.js';
+import { SampledLogger } from '../base/log/sampled-logger.js';
 import { PushMaintenance } from '../base/maintenance/maintenance-switch.js';
 import { PushSpool, type SpoolMessage, type SpoolStats, type SpoolTarget } from '../base/spool/push-spool.js';
 import { DISK, type Disk } from './disk.js';
@@ -18,8 +19,6 @@ import { encodeRecord } from './spool-record.js';
 import { SpoolWriter } from './spool-writer.js';
 import { StrictOrder } from './strict-order.js';
 
-const LOG_EVERY_MS = 10_000;
-
 /**
  * Messages that could not go to the database yet, on this broker's disk. Here is the way in, and what is known of what
  * lies there; the way out is the drain.
@@ -27,6 +26,7 @@ const LOG_EVERY_MS = 10_000;
 @Injectable()
 export class SpoolService extends PushSpool implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly logger = new Logger('Spool');
+  private readonly failures: SampledLogger;
   private readonly place: SpoolPlace;
   private readonly inventory = new Inventory();
   private readonly writer: SpoolWriter;
@@ -36,7 +36,6 @@ export class SpoolService extends PushSpool implements OnApplicationBootstrap, O
   private readonly listeners = new Set<() => void>();
   private isDatabaseAway = false;
   private diskHealthy = true;
-  private loggedAtMs = -Infinity;
   /** Of the oldest file, stored but still counted with it. */
   private storedOfOldest = 0;
 
@@ -47,6 +46,7 @@ export class SpoolService extends PushSpool implements OnApplicationBootstrap, O
     @Inject(SPOOL_OPTIONS) private readonly options: SpoolOptions,
   ) {
     super();
+    this.failures = new SampledLogger('Spool', () => clock.monoMs());
     this.place = new SpoolPlace(options.directories);
     this.strict = options.strictOrder ? new StrictOrder() : null;
     const directory = () => this.place.claim();
@@ -99,7 +99,7 @@ export class SpoolService extends PushSpool implements OnApplicationBootstrap, O
       if (this.strict) for (const { target } of messages) this.strict.undone(target);
       this.counters.writeFailures += messages.length;
       this.diskHealthy = false;
-      this.logFailure(cause as Error);
+      this.failures.error('write', `messages could not be written to the spool: ${(cause as Error).message}`);
       throw new BrokerError('spool_failed', undefined, undefined, { cause });
     }
   }
@@ -178,12 +178,5 @@ export class SpoolService extends PushSpool implements OnApplicationBootstrap, O
     this.storedOfOldest = 0;
     const { inventory, writer } = this;
     if (inventory.oldest === null && writer.activeEvents === 0 && !writer.isBusy) this.strict?.clear();
-  }
-
-  private logFailure(error: Error): void {
-    const nowMs = this.clock.monoMs();
-    if (nowMs - this.loggedAtMs < LOG_EVERY_MS) return;
-    this.loggedAtMs = nowMs;
-    this.logger.error(`messages could not be written to the spool: ${error.message}`);
   }
 }

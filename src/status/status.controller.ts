@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { CLOCK, type Clock } from '../base/clock/clock.js';
 import { BrokerError } from '../base/errors/broker-error.js';
 import { nameProblem } from '../base/names/names.js';
+import { WORKER_GROUP, type WorkerGroup } from '../base/worker-group/worker-group.js';
 import { sendJson } from '../http/json-reply.js';
 import { partitionPage } from '../http/partition-page.js';
 import { Buffers } from './buffers.js';
@@ -15,6 +16,7 @@ export class StatusController {
     private readonly statuses: StatusService,
     private readonly buffers: Buffers,
     @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(WORKER_GROUP) private readonly group: WorkerGroup,
   ) {}
 
   @Get('status')
@@ -29,11 +31,11 @@ export class StatusController {
     sendJson(reply, 200, await this.statuses.analytics(request));
   }
 
-  /** `worker` is there for clients that expect it: this broker is one process. */
+  /** Of the process that answers; `worker` says which of QUEEN_WORKERS it is. The sum is in the metrics. */
   @Get('status/buffers')
   buffered(@Res() reply: FastifyReply): void {
     const { pending, failed, dbHealthy } = this.buffers.stats();
-    sendJson(reply, 200, { pending, failed, dbHealthy, worker: 0 });
+    sendJson(reply, 200, { pending, failed, dbHealthy, worker: this.group.number });
   }
 
   @Get('status/queues')

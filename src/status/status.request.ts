@@ -3,12 +3,12 @@ import { timestampText } from '../base/time/iso-micros.js';
 import { ListQuery } from '../http/list-query.js';
 import type { QueueFilter, TimeRange } from './status.procedures.js';
 
-const LIMIT = { default: 100, min: 1, max: 1000 };
-const OFFSET = { default: 0, min: 0, max: 2_147_483_647 };
+export const LIMIT = { default: 100, min: 1, max: 1000 };
+export const OFFSET = { default: 0, min: 0, max: 2_147_483_647 };
 const HOUR_MS = 3_600_000;
 const INTERVAL_MS = { minute: 60_000, hour: HOUR_MS, day: 24 * HOUR_MS };
 /** More would be a chart that nobody can read, and a large answer. */
-const POINTS_MAX = 10_000;
+export const POINTS_MAX = 10_000;
 
 export type StatusRequest = QueueFilter & TimeRange;
 

@@ -26,7 +26,7 @@ describe.each(candidatePaths)('verdicts that meet, %s', (_, settings) => {
 
   const texts = (messages: Message[] | undefined) => (messages ?? []).map(({ data }) => data);
 
-  it('everything completed and one failed, each sent twice at the same moment: one of the two counts', async () => {
+  it('everything completed and one failed, each sent twice at the same moment: one of the two counts (A11)', async () => {
     let completions = 0;
     for (let round = 0; round < 20; round++) {
       const partition = `p${round}`;
@@ -65,7 +65,7 @@ describe.each(candidatePaths)('verdicts that meet, %s', (_, settings) => {
     expect(completions).toBeGreaterThan(0);
   }, 30_000);
 
-  it('the same completion repeated later is a no-op', async () => {
+  it('the same completion repeated later is a no-op (A11)', async () => {
     const messages = await leased('repeat', 'p', 3);
     expect(
       (await broker.ackBatch(acksFor(messages))).body.map(({ success, noop }) => [success, noop]),
@@ -76,7 +76,7 @@ describe.each(candidatePaths)('verdicts that meet, %s', (_, settings) => {
     expect(await consumerRow(broker.database, 'repeat', 'p')).toMatchObject({ totalConsumed: 3 });
   });
 
-  it('a batch acked in reverse, one request a message, at the same time, is completed once', async () => {
+  it('a batch acked in reverse, one request a message, at the same time, is completed once (A11)', async () => {
     const messages = await leased('reverse', 'p', 10);
     const answers = await Promise.all(
       [...messages]
@@ -97,7 +97,7 @@ describe.each(candidatePaths)('verdicts that meet, %s', (_, settings) => {
     });
   });
 
-  it('after a retry of the fourth the next deliveries are the fourth and what follows, whoever asks', async () => {
+  it('after a retry of the fourth the next deliveries are the fourth and what follows, whoever asks (A12)', async () => {
     const messages = await leased('order', 'p', 10);
     const { consumerGroup, acknowledgments } = acksFor(messages.slice(0, 4));
     acknowledgments[3].status = 'retry';
@@ -122,7 +122,7 @@ describe.each(candidatePaths)('verdicts that meet, %s', (_, settings) => {
     expect(got.slice(0, 2).map(({ deliveryAttempt }) => deliveryAttempt)).toEqual([2, 2]);
   });
 
-  it('a worker that dies after acking three leaves the others, in order', async () => {
+  it('a worker that dies after acking three leaves the others, in order (A12)', async () => {
     const messages = await leased('dead', 'p', 10);
     await broker.ackBatch(acksFor(messages.slice(0, 3)));
     await expireLease(broker.database, 'dead', 'p');

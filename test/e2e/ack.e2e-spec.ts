@@ -236,7 +236,7 @@ describe.each(candidatePaths)('an ack, %s', (_, settings) => {
     });
   });
 
-  it('of an unknown id is refused, and the lease stays for the messages it is about', async () => {
+  it('of an unknown id is refused, and the lease stays for the messages it is about (A11)', async () => {
     const messages = await leased('unknown', 2);
     const { partitionId, leaseId } = messages[0];
     for (const status of ['completed', 'failed']) {
@@ -253,7 +253,7 @@ describe.each(candidatePaths)('an ack, %s', (_, settings) => {
     expect((await broker.ackBatch(acksFor(messages))).body.every(({ success }) => success)).toBe(true);
   });
 
-  it('of a message of another partition is of an unknown id', async () => {
+  it('of a message of another partition is of an unknown id (A11)', async () => {
     const [message] = await leased('foreign', 1);
     await broker.push([{ queue: 'foreign', partition: 'q', transactionId: 'elsewhere', payload: 1 }]);
     const answer = await broker.ack({

@@ -8,7 +8,7 @@ const LANES = { a: 15, b: 20, c: 75 };
 const ALL = 110;
 
 /** `batch` bounds an answer over all its partitions, `partitions` how many of them it may take from (field case A33). */
-describe('how a batch is shared', () => {
+describe('how a batch is shared (A33)', () => {
   let broker: TestBroker;
   beforeAll(async () => {
     broker = await startBroker();

@@ -64,7 +64,7 @@ describe.each(candidatePaths)('administration of a group, %s', (_, settings) => 
     expect(await pop(broker, 'one', { partitions: 2 })).toEqual([]);
   });
 
-  it('a seek takes leases away: the batch is there at once, and the old worker is refused', async () => {
+  it('a seek takes leases away: the batch is there at once, and the old worker is refused (A24)', async () => {
     await broker.push(numbered('m', 2).map((payload) => ({ queue: 'leased', partition: 'p', payload })));
     for (const move of [
       () => seek(broker, 'leased', { timestamp: LONG_AGO }),
@@ -87,7 +87,7 @@ describe.each(candidatePaths)('administration of a group, %s', (_, settings) => 
     }
   });
 
-  it('a seek to the end skips, and what comes afterwards is delivered', async () => {
+  it('a seek to the end skips, and what comes afterwards is delivered (A24)', async () => {
     for (const [queue, to] of [
       ['end', { toEnd: true }],
       ['future', { timestamp: NEXT_CENTURY }],
@@ -101,7 +101,7 @@ describe.each(candidatePaths)('administration of a group, %s', (_, settings) => 
     }
   });
 
-  it('a seek to a time goes by what is stored since then', async () => {
+  it('a seek to a time goes by what is stored since then (A24)', async () => {
     await broker.push(numbered('old', 2).map((payload) => ({ queue: 'time', partition: 'p', payload })));
     await ageSegments(broker.database, 'time', 'p', 7200);
     await broker.push([{ queue: 'time', partition: 'p', payload: 'young' }]);
@@ -110,7 +110,7 @@ describe.each(candidatePaths)('administration of a group, %s', (_, settings) => 
     expect(texts(await pop(broker, 'time'))).toEqual(['young']);
   });
 
-  it('a dry run moves nothing', async () => {
+  it('a dry run moves nothing (A24)', async () => {
     await drained(broker, 'dry');
     const { body } = await seek(broker, 'dry', { timestamp: LONG_AGO, dryRun: true });
     expect(body).toMatchObject({ messagesReplayed: 6, messagesSkipped: 0, partitionsUpdated: 0 });

@@ -51,7 +51,7 @@ describe('a database that goes away under the broker', () => {
     await poolIsWhole();
   });
 
-  it('in the middle of a claim is 503 with a time to come again, and nothing was claimed', async () => {
+  it('in the middle of a claim is 503 with a time to come again, and nothing was claimed (A17)', async () => {
     const { s1 } = await openSessions(broker.database, ['s1']);
     await broker.push([{ queue: 'claim', partition: 'p', payload: 1 }]);
     await s1.begin();
@@ -68,7 +68,7 @@ describe('a database that goes away under the broker', () => {
     await poolIsWhole();
   });
 
-  it('does not end the pops that are parked', async () => {
+  it('does not end the pops that are parked (A17)', async () => {
     await broker.push([{ queue: 'parked', partition: 'first', payload: 0 }]);
     await broker.pop(queuePath('parked'), { consumerGroup: 'g', autoAck: true });
     const pops = Array.from({ length: 5 }, () =>
@@ -88,7 +88,7 @@ describe('a database that goes away under the broker', () => {
     expect(new Set(got).size).toBe(got.length);
   });
 
-  it('again and again under load loses no accepted message and stores none twice', async () => {
+  it('again and again under load loses no accepted message and stores none twice (A17)', async () => {
     const ids = numbered('m', 60);
     let stored = 0;
     await Promise.all(
@@ -116,7 +116,7 @@ describe('a database that goes away under the broker', () => {
     await poolIsWhole();
   }, 60_000);
 
-  it('for a while is seen by the probes, not by the one that restarts processes', async () => {
+  it('for a while is seen by the probes, not by the one that restarts processes (A16)', async () => {
     const { name } = broker.database;
     await admin.query(`alter database ${name} with allow_connections false`);
     await killBackends();
@@ -149,7 +149,7 @@ describe('a database that goes away under the broker', () => {
     });
   });
 
-  it('that takes no writes is unavailable, and recovers by itself', async () => {
+  it('that takes no writes is unavailable, and recovers by itself (A18)', async () => {
     const { name } = broker.database;
     await broker.push([{ queue: 'standby', partition: 'p', payload: 1 }]);
     await admin.query(`alter database ${name} set default_transaction_read_only = on`);

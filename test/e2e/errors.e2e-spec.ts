@@ -150,7 +150,7 @@ describe('an error of the database', () => {
     expect(await broker.pop(partitionPath('refused', 'p'))).toMatchObject({ status: 200 });
   });
 
-  it('segment_damaged: a damaged segment is named, and what else the pop claimed is served', async () => {
+  it('segment_damaged: a damaged segment is named, and what else the pop claimed is served (A26)', async () => {
     await broker.push(
       ['good', 'damaged', 'fine'].map((partition) => ({
         queue: 'bits',
@@ -174,7 +174,7 @@ describe('an error of the database', () => {
     ).toBe(true);
   });
 
-  it('offsets end where numbers stop being exact, and until then they are', async () => {
+  it('offsets end where numbers stop being exact, and until then they are (A09)', async () => {
     await broker.push([{ queue: 'offsets', partition: 'p', payload: 'first' }]);
     await broker.pop(partitionPath('offsets', 'p'), { autoAck: true });
     for (const lastOffset of [2_147_483_646, 4_294_967_295, 2 ** 53 - 4]) {
@@ -202,7 +202,22 @@ describe('an error of the database', () => {
     const allocator = `update queen.log_partitions set last_offset = $3 where id = ${THIS_PARTITION}`;
     await run(broker.database, [allocator, ['offsets', 'p', 2 ** 53 - 2]]);
     expect((await push()).body).toMatchObject([{ status: 'queued' }]);
-    expect(await push()).toMatchObject({ status: 500, body: { code: 'sql_failed' } });
+    expect(await push()).toMatchObject({ status: 500, body: { code: 'offset_too_large' } });
+    const beside = await broker.push([
+      { queue: 'offsets', partition: 'p', payload: 'beyond' },
+      { queue: 'offsets', partition: 'next', payload: 'beside' },
+    ]);
+    expect(beside).toMatchObject({
+      status: 201,
+      body: [{ status: 'failed', code: 'offset_too_large' }, { status: 'queued' }],
+    });
+    const pushing = {
+      operations: [{ type: 'push', items: [{ queue: 'offsets', partition: 'p', payload: 1 }] }],
+    };
+    expect(await broker.post('/api/v1/transaction', pushing)).toMatchObject({
+      status: 500,
+      body: { code: 'offset_too_large' },
+    });
     const { body } = await broker.pop(partitionPath('offsets', 'p'), { autoAck: true });
     expect(body.messages.map(({ data }) => data)).toEqual(['last']);
     expect(await broker.pop(partitionPath('offsets', 'p'))).toMatchObject({ status: 204 });

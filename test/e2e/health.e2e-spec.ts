@@ -23,6 +23,7 @@ describe('health', () => {
 
   it('tells whether the process lives and whether it may be sent work', async () => {
     expect(await broker.get('/health/live')).toMatchObject({ status: 200, body: { status: 'ok' } });
+    expect(await broker.get('/health/startup')).toMatchObject({ status: 200, body: { status: 'ok' } });
     expect(await broker.get('/health/ready')).toMatchObject({
       status: 200,
       body: { status: 'ok', details: { database: { status: 'up' }, draining: { status: 'up' } } },
@@ -31,7 +32,7 @@ describe('health', () => {
 
   it('answers HEAD, without a body', async () => {
     const connection = await RawConnection.open(broker.port);
-    for (const path of ['/health', '/health/live', '/health/ready']) {
+    for (const path of ['/health', '/health/live', '/health/ready', '/health/startup']) {
       const { status } = await connection.send(rawRequest('HEAD', path)).response({ head: true });
       expect([path, status, connection.unread.length]).toEqual([path, 200, 0]);
     }

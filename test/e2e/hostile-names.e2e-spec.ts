@@ -36,7 +36,7 @@ it('the list is there, and most of it is legal', () => {
   expect(illegal.length).toBeGreaterThan(0);
 });
 
-it('each is pushed, popped both ways by a group of its name, acked and deleted', async () => {
+it('each is pushed, popped both ways by a group of its name, acked and deleted (A05)', async () => {
   const pushed = await broker.push(
     legal.map((text) => ({ queue: text, partition: text, transactionId: text, payload: text })),
   );

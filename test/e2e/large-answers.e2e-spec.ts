@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startBroker, partitionPath, queuePath, type TestBroker } from '../support/broker.js';
 
 /** Field case A08: what one answer brings into the broker's memory is bounded in bytes, not only in messages. */
-describe('large messages', () => {
+describe('large messages (A08)', () => {
   let broker: TestBroker;
   const queue = 'large';
   const payload = randomBytes(3 * 1024 * 1024).toString('base64'); // 4 MiB, and not to be compressed

@@ -115,7 +115,7 @@ describe('extending a lease', () => {
     },
   );
 
-  it('that has run out does not bring it back to life', async () => {
+  it('that has run out does not bring it back to life (A10)', async () => {
     const { leaseId } = await leased('over', ['p'], 1000);
     await expireLease(broker.database, 'over', 'p');
     expect(await extend(leaseId, { seconds: 100 })).toMatchObject({ success: false, renewed: 0 });
@@ -125,7 +125,7 @@ describe('extending a lease', () => {
     });
   });
 
-  it('that another worker took over meanwhile leaves that one alone', async () => {
+  it('that another worker took over meanwhile leaves that one alone (A10)', async () => {
     const first = await leased('taken', ['p'], 1000);
     await expireLease(broker.database, 'taken', 'p');
     await broker.pop(partitionPath('taken', 'p'), { consumerGroup: 'g', leaseSeconds: 10 });
@@ -141,7 +141,7 @@ describe('extending a lease', () => {
     expect(await extend(leaseId, { seconds: 100 })).toMatchObject({ success: false, renewed: 0 });
   });
 
-  it('keeps a batch from being redelivered, and its ack is applied', async () => {
+  it('keeps a batch from being redelivered, and its ack is applied (A10)', async () => {
     const { leaseId, messages } = await leased('kept', ['p'], 1000);
     await extend(leaseId, { seconds: 2000 });
     expect(await broker.pop(queuePath('kept'), { consumerGroup: 'g' })).toMatchObject({ status: 204 });

@@ -125,7 +125,7 @@ describe.each(candidatePaths)('a pop that waits is woken, %s', (_, settings) => 
     expect(got.sort()).toEqual(numbered('p', 12).sort());
   });
 
-  it('for one message once: the others go on waiting', async () => {
+  it('for one message once: the others go on waiting (A23)', async () => {
     await known(broker, 'single');
     const pops = Array.from({ length: 5 }, () =>
       broker.pop(queuePath('single'), { consumerGroup: 'g', wait: true, timeout: 1500 }),
@@ -237,7 +237,7 @@ describe.each(candidatePaths)('a pop that waits, %s', (_, settings) => {
 });
 
 describe('with the ring', () => {
-  it('sixty quiet pops cost the database next to nothing', async () => {
+  it('sixty quiet pops cost the database next to nothing (A23)', async () => {
     const broker = await startBroker();
     await known(broker, 'quiet');
     const pops = Array.from({ length: 60 }, () =>

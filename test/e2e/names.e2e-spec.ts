@@ -83,7 +83,7 @@ async function json(answer: Promise<{ status: number; body: unknown }>): Promise
 describe.each([...URL_NAMES, ...SQL_NAMES, ...JS_NAMES].map((name) => [JSON.stringify(name), name]))(
   'the name %s',
   (_, name) => {
-    it('is a queue, a partition, a group and an id on every route', async () => {
+    it('is a queue, a partition, a group and an id on every route (A04, A05)', async () => {
       expect(
         await json(
           broker.post('/api/v1/configure', {
@@ -131,11 +131,11 @@ describe.each([...URL_NAMES, ...SQL_NAMES, ...JS_NAMES].map((name) => [JSON.stri
   },
 );
 
-it('nothing was dropped, and nobody else was touched', async () => {
+it('nothing was dropped, and nobody else was touched (A05)', async () => {
   expect(await countRows(broker.database, 'queues')).toBe(0);
 });
 
-describe('names that are easy to take for one another', () => {
+describe('names that are easy to take for one another (A04, A06)', () => {
   it.each([
     ['a space and a plus', ['a b', 'a+b', 'a%20b', 'a%2Bb']],
     ['the two spellings of é', ['\u00e9', 'e\u0301']],
@@ -155,7 +155,7 @@ describe('names that are easy to take for one another', () => {
   });
 });
 
-describe('a group', () => {
+describe('a group (A06)', () => {
   it.each([
     ['of 256 bytes', 'g'.repeat(256), /^consumerGroup must not be longer than 255 bytes/],
     ['of 128 letters that take 256 bytes', 'é'.repeat(128), /^consumerGroup must not be longer/],
@@ -186,7 +186,7 @@ describe('a group', () => {
   });
 });
 
-describe('a path', () => {
+describe('a path (A04)', () => {
   const status = async (path: string, method = 'GET') => {
     const connection = await RawConnection.open(broker.port);
     const response = await connection.send(rawRequest(method, path)).response();

@@ -4,7 +4,7 @@ import { startBroker, type TestBroker } from '../support/broker.js';
 import { RawConnection, rawRequest } from '../support/raw-http.js';
 
 /** A 204 that announces a length, or brings a body, breaks the kept-alive connections of its clients. */
-describe('an answer without content', () => {
+describe('an answer without content (A27)', () => {
   let broker: TestBroker;
   let connection: RawConnection;
   beforeAll(async () => {

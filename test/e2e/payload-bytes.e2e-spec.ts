@@ -24,7 +24,7 @@ function dataOf(text: string): string {
   return text.slice(start, text.lastIndexOf(',"producerSub"'));
 }
 
-describe('a payload comes back byte for byte', () => {
+describe('a payload comes back byte for byte (A02)', () => {
   it.each([
     ['an integer beyond 2^53', '9007199254740993'],
     ['an integer beyond 2^64', '123456789012345678901234567890'],
@@ -69,7 +69,7 @@ describe('a payload comes back byte for byte', () => {
   });
 });
 
-describe('nesting', () => {
+describe('nesting (A03)', () => {
   const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth);
 
   it('up to the limit comes back', async () => {

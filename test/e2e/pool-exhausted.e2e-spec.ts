@@ -17,7 +17,7 @@ import { waitFor } from '../support/wait-for.js';
 const POOL_SIZE = 4;
 const POOL = { error: 'pool', code: 'pool' };
 
-describe.each(candidatePaths)('when no connection comes free, %s', (_, settings) => {
+describe.each(candidatePaths)('when no connection comes free, %s (A15)', (_, settings) => {
   let broker: TestBroker;
   let sql: RawSqlService;
   let messages: Message[];
@@ -109,7 +109,7 @@ describe.each(candidatePaths)('when no connection comes free, %s', (_, settings)
     expect(body.messages).toMatchObject([{ transactionId: 'x' }]);
   });
 
-  it('probes are answered all the same', () => {
+  it('probes are answered all the same (A16)', () => {
     expect(probes.map(({ status }) => status)).toEqual([200, 200, 200]);
   });
 

@@ -15,7 +15,7 @@ function get(route: string, query: string) {
   return broker.get(`${route}?namespace=n&${query}`);
 }
 
-describe.each(ROUTES)('a parameter of GET %s', (route) => {
+describe.each(ROUTES)('a parameter of GET %s (A07)', (route) => {
   it.each(['batch', 'partitions', 'timeout', 'leaseSeconds'])(
     'is refused when it is no plain decimal: %s',
     async (name) => {

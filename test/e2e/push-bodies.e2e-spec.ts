@@ -38,7 +38,7 @@ async function postChunked(body: string) {
 
 const TOO_LARGE = { error: expect.stringContaining('QUEEN_MAX_BODY_BYTES'), code: 'body_too_large' };
 
-describe('the limit of a body', () => {
+describe('the limit of a body (A08)', () => {
   it.each([
     ['with a length', (body: string) => post(body)],
     ['in chunks', postChunked],
@@ -72,7 +72,7 @@ describe('the limit of a body', () => {
   });
 });
 
-describe('a compressed body', () => {
+describe('a compressed body (A26)', () => {
   it('is read as what it inflates to', async () => {
     const body = gzipSync('{"items":[{"queue":"zipped","payload":{"a":1}}]}');
     expect(await post(body, { 'content-encoding': 'gzip' })).toMatchObject({ status: 201 });

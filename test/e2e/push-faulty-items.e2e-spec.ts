@@ -152,7 +152,7 @@ describe('an item that cannot be stored', () => {
     expect(answer.body).toMatchObject([{ index: 0, queueName: '', status: 'failed', code: 'bad_name' }]);
   });
 
-  it('does not sink its batch, and a repeat of the batch stores nothing twice', async () => {
+  it('does not sink its batch, and a repeat of the batch stores nothing twice (A01)', async () => {
     const items = numbered('t', 100).map((transactionId, i) => ({
       queue: 'batch',
       partition: i === 51 ? '\ud83d' : 'p',

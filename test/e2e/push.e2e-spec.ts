@@ -156,7 +156,7 @@ describe('a repeated transactionId', () => {
     expect((await popAll('twice', 'Default')).map(({ data }) => data)).toEqual([1]);
   });
 
-  it('is a duplicate of the stored one, whose id all repeats carry', async () => {
+  it('is a duplicate of the stored one, whose id all repeats carry (A14)', async () => {
     const item = { queue: 'stored', transactionId: 'x', payload: 1 };
     const [original] = await push(item);
     const repeats = await push(item, item);
@@ -184,7 +184,7 @@ describe('a repeated transactionId', () => {
     );
   });
 
-  it('is another message in another partition or queue', async () => {
+  it('is another message in another partition or queue (A14)', async () => {
     const results = await push(
       { queue: 'scope', partition: 'a', transactionId: 'x', payload: 1 },
       { queue: 'scope', partition: 'b', transactionId: 'x', payload: 2 },
@@ -204,7 +204,7 @@ describe('a repeated transactionId', () => {
     ]);
   });
 
-  it('is a new message once the dedup window has passed, or without a window', async () => {
+  it('is a new message once the dedup window has passed, or without a window (A14)', async () => {
     const item = { queue: 'window', transactionId: 'x', payload: 1 };
     await push(item);
     await ageSegments(broker.database, 'window', 'Default', 3599);

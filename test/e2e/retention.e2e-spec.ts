@@ -198,7 +198,7 @@ describe('the cleanup of partitions, as a broker does it', () => {
 });
 
 describe('several brokers', () => {
-  it('have one leader, and another one as soon as it leaves', async () => {
+  it('have one leader, and another one as soon as it leaves (A22)', async () => {
     const database = await createTestDatabase();
     const brokers = await Promise.all(
       [1, 2, 3].map(() => startBroker({ database, RETENTION_INTERVAL: 100 })),

@@ -62,7 +62,7 @@ describe.each(candidatePaths)('a statement that takes too long, %s', (_, setting
     });
   });
 
-  it('leaves no lease and loses no partition: what it was about to deliver comes with the next pop', async () => {
+  it('leaves no lease and loses no partition: what it was about to deliver comes with the next pop (A19)', async () => {
     await broker.push(
       numbered('p', 8).map((partition) => ({ queue: 'lanes', partition, payload: partition })),
     );
@@ -95,7 +95,7 @@ describe.each(candidatePaths)('a statement that takes too long, %s', (_, setting
     }
   });
 
-  it('does not lose a push in silence, and a repeat stores it once', async () => {
+  it('does not lose a push in silence, and a repeat stores it once (A19)', async () => {
     await block('log_segments');
     const answer = await broker.push([{ queue: 'push', partition: 'p', transactionId: 'x', payload: 'x' }]);
     if (answer.status !== 201)
@@ -125,7 +125,7 @@ describe.each(candidatePaths)('a statement that takes too long, %s', (_, setting
     expect(await consumerRow(broker.database, 'ack', 'p')).toMatchObject({ committed: 1, workerId: null });
   });
 
-  it('of a pop that meets a locked cursor is not even begun: it skips', async () => {
+  it('of a pop that meets a locked cursor is not even begun: it skips (A19)', async () => {
     await broker.push(['a', 'b'].map((partition) => ({ queue: 'skips', partition, payload: partition })));
     await broker.pop(queuePath('skips'), { consumerGroup: 'g', batch: 1, partitions: 2 });
     const { messages } = (await broker.pop(queuePath('skips'), { consumerGroup: 'h', partitions: 2 })).body;

@@ -109,7 +109,7 @@ describe.each(candidatePaths)('the first contact of a group, %s', (_, settings) 
     expect(await popped(queuePath('time'), { consumerGroup: 'd', subscriptionFrom: from(-1) })).toEqual([]);
   });
 
-  it('from a time in another zone means that moment', async () => {
+  it('from a time in another zone means that moment (A25)', async () => {
     await push('zone', 'p', 'm0');
     await ageSegments(broker.database, 'zone', 'p', 1800, { to: 0 });
     await push('zone', 'p', 'm1');

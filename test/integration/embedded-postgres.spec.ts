@@ -159,6 +159,25 @@ describe('the embedded PostgreSQL', () => {
     await gone(report.pid);
   });
 
+  it('is started again on its port when it ends by itself, adopted or not, and is stopped as before', async () => {
+    const server = await start();
+    await ask(server.url, 'create table kept as select 1 as n');
+    for (let life = 1; life <= 2; life++) {
+      const before = server.pid;
+      process.kill(before, 'SIGKILL');
+      await waitFor(async () => (await ask(server.url, 'select n from kept')).length === 1, {
+        within: 50_000,
+        what: 'the server to be back',
+      });
+      await waitFor(() => server.pid !== before, { within: 10_000, what: 'its new process to be known' });
+    }
+    expect(lines.filter((line) => line === 'PostgreSQL runs again')).toHaveLength(2);
+    const { pid } = server;
+    await server.stop();
+    await gone(pid);
+    expect(lines.filter((line) => /ended by itself/.test(line))).toHaveLength(2);
+  }, 120_000);
+
   it('refuses a second broker while the first one lives, whose database goes on', async () => {
     const { child, report } = await startBroker();
     await expect(start()).rejects.toThrow(`Another broker (process ${child.pid}) already uses ${dataDir}`);

@@ -84,7 +84,7 @@ async function ledger(table: string): Promise<string[]> {
 }
 
 describe('the schema', () => {
-  it('is applied once by twenty brokers that start at once, and all of them come up', async () => {
+  it('is applied once by twenty brokers that start at once, and all of them come up (A21)', async () => {
     const files = await readSqlFiles(DATABASE_DIR);
     const results = await Promise.all(Array.from({ length: 20 }, () => applier(DATABASE_DIR).apply()));
 
@@ -158,7 +158,7 @@ describe('the schema', () => {
     expect((await applier().apply()).migrations).toEqual(['0002_rows.sql']);
   });
 
-  it('is whole or untouched, and not locked, after its applier was killed inside a file', async () => {
+  it('is whole or untouched, and not locked, after its applier was killed inside a file (A21)', async () => {
     writeCounter();
     write(
       'migrations/0002_rows.sql',

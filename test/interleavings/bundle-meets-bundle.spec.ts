@@ -30,7 +30,7 @@ describe('bundles over the same partitions in opposite order (Z5)', () => {
   const bundle = (queue: string, partitions: string[], text: string) =>
     pushMultiCall(partitions.map((partition) => ({ queue, partition, texts: [text] })));
 
-  it('never deadlock on partitions that exist', async () => {
+  it('never deadlock on partitions that exist (A20)', async () => {
     const before = await deadlocks(db);
     await run(db, bundle('opposite', names, 'first'));
     const { rounds, failures } = await storm(db, { sessions: 6, forMs: 1500 }, (client, session, round) => {
@@ -43,7 +43,7 @@ describe('bundles over the same partitions in opposite order (Z5)', () => {
     for (const name of names) expectSoundLog(await segmentRows(db, 'opposite', name));
   });
 
-  it('never deadlock while creating queues and partitions', async () => {
+  it('never deadlock while creating queues and partitions (A20)', async () => {
     const before = await deadlocks(db);
     const { failures } = await storm(db, { sessions: 4, rounds: 25 }, async (client, session, round) => {
       const targets = names.map((partition, i) => ({

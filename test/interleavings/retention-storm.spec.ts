@@ -38,7 +38,7 @@ const CLEANUP: Call = [
 ];
 
 describe('pushes, pops, sweeps, seeks and cleanups on the same partitions', () => {
-  it('never deadlock, and leave a sound log behind', async () => {
+  it('never deadlock, and leave a sound log behind (A20)', async () => {
     await makeQueue(db, 'storm', {
       ...{ dedupWindowSeconds: 0, retentionEnabled: true, retentionSeconds: 1, completedRetentionSeconds: 1 },
     });

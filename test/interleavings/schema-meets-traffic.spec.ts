@@ -28,7 +28,7 @@ async function applyProceduresAgain(): Promise<number> {
   return (await new SchemaApplier(connect, () => undefined).apply()).procedures.length;
 }
 
-describe('replacing the procedures of pushes, pops and acks, five times', () => {
+describe('replacing the procedures of pushes, pops and acks, five times (A21)', () => {
   it('neither fails nor holds up their traffic', async () => {
     const names = numbered('p', 8);
     let applied = 0;

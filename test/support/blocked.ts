@@ -19,5 +19,5 @@ export async function untilBlocked(db: TestDatabase, count: number): Promise<num
     const backends = await blockedBackends(db);
     return backends.length === count ? backends : null;
   };
-  return waitFor(exactly, { within: 5000, what: `${count} statements of the broker to wait for a lock` });
+  return waitFor(exactly, { within: 30_000, what: `${count} statements of the broker to wait for a lock` });
 }

@@ -19,8 +19,11 @@ export class BrokerProcess {
     this.exit = once(child, 'exit').then(([code, signal]) => (this.exited = { code, signal } as Exit));
   }
 
-  /** Started, not yet listening. */
-  static spawn(settings: Record<string, string | number>): BrokerProcess {
+  /**
+   * Started, not yet listening.
+   * @param files that it may have open at once (`ulimit -n`); null: as many as this process
+   */
+  static spawn(settings: Record<string, string | number>, files: number | null = null): BrokerProcess {
     const variables = Object.entries(settings).map(([name, value]) => [name, String(value)]);
     const env = {
       PATH: process.env.PATH,
@@ -31,19 +34,29 @@ export class BrokerProcess {
       QUEEN_POOL_RESERVE: '4',
       ...Object.fromEntries(variables),
     };
-    return new BrokerProcess(
-      spawn(process.execPath, ['dist/main.js'], { env, stdio: ['ignore', 'pipe', 'pipe'] }),
-    );
+    const [command, ...args] =
+      files === null
+        ? [process.execPath, 'dist/main.js']
+        : ['sh', '-c', `ulimit -n ${files} && exec "$0" dist/main.js`, process.execPath];
+    return new BrokerProcess(spawn(command, args, { env, stdio: ['ignore', 'pipe', 'pipe'] }));
   }
 
-  static async start(settings: Record<string, string | number>): Promise<BrokerProcess & { port: number }> {
-    const broker = BrokerProcess.spawn(settings);
-    const port = Number((await broker.said(/listening on [^ ]*:(\d+)/))[1]);
-    return Object.assign(broker, { port });
+  static async start(
+    settings: Record<string, string | number>,
+    files: number | null = null,
+  ): Promise<BrokerProcess & { port: number }> {
+    const broker = BrokerProcess.spawn(settings, files);
+    try {
+      const port = Number((await broker.said(/listening on [^ ]*:(\d+)/))[1]);
+      return Object.assign(broker, { port });
+    } catch (error) {
+      await broker.end(); // nobody has it to end it
+      throw error;
+    }
   }
 
   /** Waits for it to write something. */
-  async said(what: RegExp, within = 30_000): Promise<RegExpExecArray> {
+  async said(what: RegExp, within = 120_000): Promise<RegExpExecArray> {
     const found = () => {
       const match = what.exec(this.output);
       if (!match && this.exited) throw new Error(`the broker has exited:\n${this.output}`);

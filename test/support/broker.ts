@@ -3,13 +3,15 @@ import { randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { OwnModules } from '../../src/app.module.js';
+import { ALONE } from '../../src/base/worker-group/worker-group.js';
 import { createBroker, type Broker } from '../../src/boot/create-broker.js';
 import { databaseFrom } from '../../src/boot/database-from.js';
 import { parseEnvironment } from '../../src/base/config/environment.js';
 import { createTestDatabase, type TestDatabase } from './database.js';
 
 // A broker starts in a fraction of a second, and in several on a machine that is busy with other things.
-jest.setTimeout(20_000);
+jest.setTimeout(60_000);
 
 /** A broker on a port of its own with a database of its own, in this process. */
 export interface TestBroker {
@@ -90,11 +92,13 @@ export interface Answer<Body = unknown> {
 export interface BrokerSettings {
   /** Lent: a second broker on the database of the first. */
   database?: TestDatabase;
-  [setting: string]: string | number | boolean | TestDatabase | undefined;
+  /** Modules of a team's own. */
+  own?: OwnModules;
+  [setting: string]: string | number | boolean | TestDatabase | OwnModules | undefined;
 }
 
 export async function startBroker(settings: BrokerSettings = {}): Promise<TestBroker> {
-  const { database: lent, ...variables } = settings;
+  const { database: lent, own = [], ...variables } = settings;
   const database = lent ?? (await createTestDatabase());
   // Of its own: a broker takes over what it finds in its spool, and each has another database.
   const spool = join(tmpdir(), `queen-nest-test-spool-${randomUUID()}`);
@@ -105,10 +109,11 @@ export async function startBroker(settings: BrokerSettings = {}): Promise<TestBr
     DB_POOL_SIZE: '40',
     QUEEN_POOL_RESERVE: '4',
     LOG_LEVEL: 'silent',
+    QUEEN_SHUTDOWN_LINGER_MS: '0', // clients of tests keep their connections, and every closing would wait for them
     DATABASE_URL: database.url,
     ...Object.fromEntries(Object.entries(variables).map(([name, value]) => [name, String(value)])),
   });
-  const broker = await createBroker(environment, databaseFrom(environment), false);
+  const broker = await createBroker(environment, databaseFrom(environment), false, ALONE, own);
   const port = await broker.listen();
   const base = `http://127.0.0.1:${port}`;
   const post = (path: string, body?: unknown) => request(base, path, jsonInit('POST', body));

@@ -110,6 +110,8 @@ function brokerSettings(url: string): string {
         poolWaitersMax: 1,
         statementTimeoutMs: 30_000,
         namedStatements: true,
+        directUrl: null,
+        pooled: false,
       },
     },
     () => undefined,

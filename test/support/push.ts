@@ -404,7 +404,7 @@ export function pushStack(
   const push = (items: Partial<PushItem>[]) => {
     const full = items.map(item);
     const bodyBytes = full.reduce((sum, { payload }) => sum + payload.length, 0);
-    return service.push({ items: full }, { tenant: DEFAULT_TENANT, bodyBytes });
+    return service.push({ items: full }, { tenant: DEFAULT_TENANT, bodyBytes, producerSub: null });
   };
   return { clock, limiter, offers, flusher, dedup, events, service, push };
 }

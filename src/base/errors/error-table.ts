@@ -39,6 +39,20 @@ export const errorTable = {
     status: 400,
     meaning: 'The x-queen-tenant header is not a uuid. Correct it, or leave it out for the default tenant.',
   },
+  authentication_required: {
+    status: 401,
+    meaning: 'The request has no token. Send one as "Authorization: Bearer <token>".',
+  },
+  invalid_token: {
+    status: 401,
+    meaning: 'The token is not believed; the error says why. Get another one from whoever issues them.',
+  },
+  token_expired: { status: 401, meaning: 'The token has expired. Get a new one and send the request again.' },
+  insufficient_permissions: {
+    status: 403,
+    meaning:
+      'The token is good, and its roles (or its tenant) do not allow this. See docs/security.md for what each role may do.',
+  },
   not_found: { status: 404, meaning: 'What the request names does not exist; the error says what.' },
   filter_required: {
     status: 400,
@@ -101,10 +115,20 @@ export const errorTable = {
     meaning:
       'The queue would hold more than its maxSize; nothing of the request was stored. Send it again when consumers have caught up.',
   },
+  starting: {
+    status: 503,
+    meaning:
+      'This broker is starting and has not prepared its database yet. Wait the seconds in Retry-After, then send it again.',
+  },
   database_unavailable: {
     status: 503,
     meaning:
       'PostgreSQL cannot take writes now (away, restarting or read-only). Wait the seconds in Retry-After, then send it again.',
+  },
+  keys_unavailable: {
+    status: 503,
+    meaning:
+      'The keys that tokens are signed with could not be read from JWT_JWKS_URL yet. Wait the seconds in Retry-After, then send it again.',
   },
   push_maintenance: {
     status: 503,

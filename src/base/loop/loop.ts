@@ -9,6 +9,7 @@ export class Loop {
   private timer: NodeJS.Timeout | undefined;
   private running: Promise<void> | undefined;
   private stopping = false;
+  private isDueAgain = false;
   private lastGoodMs = performance.now();
   private failures = 0;
 
@@ -41,6 +42,13 @@ export class Loop {
     return this.running;
   }
 
+  /** There is news: runs now, and once more when a run is under way, whose reading may be older than the news. */
+  nudge(): void {
+    if (this.stopping) return;
+    if (this.running) this.isDueAgain = true;
+    else void this.runNow();
+  }
+
   async stop(): Promise<void> {
     this.stopping = true;
     clearTimeout(this.timer);
@@ -65,7 +73,9 @@ export class Loop {
       }
     } finally {
       this.running = undefined;
-      if (!this.stopping) this.schedule(this.periodMs);
+      const delayMs = this.isDueAgain ? 0 : this.periodMs;
+      this.isDueAgain = false;
+      if (!this.stopping) this.schedule(delayMs);
     }
   }
 }

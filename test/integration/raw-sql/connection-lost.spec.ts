@@ -30,7 +30,7 @@ async function kill(pid: number): Promise<void> {
   await waitFor(async () => !(await isAlive(db, pid)), { within: 5000, what: `backend ${pid} to end` });
 }
 
-describe('a connection that is lost', () => {
+describe('a connection that is lost (A17)', () => {
   it('in the middle of a statement fails it as database_unavailable, and the next call has another', async () => {
     let pid = 0;
     const begun = signal();

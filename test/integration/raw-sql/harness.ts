@@ -19,7 +19,7 @@ export async function openBench(db: TestDatabase, options: Partial<DatabaseOptio
   const sql = new RawSqlService({
     ...{ url: db.url, host: '', port: 0, user: '', password: '', database: '', ssl: false },
     ...{ sslRejectUnauthorized: true, poolSize: 4, poolWaitMs: 5000, poolWaitersMax: 100 },
-    ...{ statementTimeoutMs: 30_000, namedStatements: true },
+    ...{ statementTimeoutMs: 30_000, namedStatements: true, directUrl: null, pooled: false },
     ...options,
   });
   await sql.onModuleInit();

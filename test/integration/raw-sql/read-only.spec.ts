@@ -23,7 +23,7 @@ beforeEach(async () => {
 afterEach(() => bench.close());
 afterAll(() => db.drop());
 
-describe('a database that takes no writes', () => {
+describe('a database that takes no writes (A18)', () => {
   it('fails writes as database_unavailable and costs the connection, which may be to the old primary', async () => {
     const readOnly = statement(
       'read_only',
