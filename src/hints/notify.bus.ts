@@ -114,6 +114,11 @@ export class NotifyBus implements HintBus {
     client.on('error', (error) => this.lost(error));
     client.on('end', () => this.lost(new Error('the connection ended')));
     await client.connect();
+    if (this.isStopped) {
+      // stop() came while this was being opened, and knew nothing of it.
+      await client.end();
+      throw new Error('stopped');
+    }
     return client;
   }
 

@@ -64,7 +64,7 @@ function expectedOf(sent: Record<string, string | undefined>): [status: number, 
 it(
   'headers with any values are understood as documented, and what they leave behind is harmless',
   async () => {
-    const connection = await RawConnection.open(broker.port);
+    let connection = await RawConnection.open(broker.port);
     const seen = new Set<number>();
     await fc.assert(
       fc.asyncProperty(headers, async (values) => {
@@ -85,6 +85,9 @@ it(
         if (isSane) expect(echoed).toBe(id);
         else expect(echoed).toMatch(/^[0-9a-f]{16}-[0-9a-z]+$/);
         expect(connection.unread).toHaveLength(0);
+        // A body that was not read to its end takes its connection along.
+        if (response.headers.get('connection') === 'close')
+          connection = await RawConnection.open(broker.port);
         seen.add(response.status);
       }),
       fuzz(300),
