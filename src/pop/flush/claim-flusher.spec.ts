@@ -338,6 +338,20 @@ describe('claims that share statements', () => {
     expect(bench.sent).toHaveLength(1);
   });
 
+  it('takes one along whose time is just up, unless it had to wait for another statement', async () => {
+    bench.ready = ['a', 'b'];
+    const held = bench.pop('batch=1', undefined, undefined, 0);
+    bench.clock.advance(1);
+    await bench.answer();
+    expect(await held).toHaveLength(1);
+
+    bench.ready = ['a'];
+    void bench.pop();
+    await turn();
+    await expect(bench.pop('batch=1', undefined, undefined, 0)).rejects.toThrow('no permit came free');
+    await bench.answer();
+  });
+
   it('does not let the clock end a claim that is under way', async () => {
     bench.ready = ['a'];
     const pop = bench.pop('batch=1', undefined, undefined, 100);

@@ -24,6 +24,12 @@ const NAMES_PER_FLIGHT = 512;
 /** After a shared claim ran into its timeout, pops claim alone for this long: then only the one that is slow is slow. */
 const ALONE_MS = 60_000;
 
+/**
+ * A pop that was held to fill its batch comes with no time left, and has messages to take. It gets the turn that is about
+ * to begin, and is only refused when it would have to wait for another to end.
+ */
+const LAST_TURN_MS = 20;
+
 export interface ClaimFlushStats extends ClaimSendStats {
   /** Pops that wait for their turn … */
   waiting: number;
@@ -81,12 +87,12 @@ export class ClaimFlusher {
   claim(claim: SharedClaim): Promise<ClaimedPartition[]> {
     const { gone, waitMs = Infinity, request } = claim;
     if (gone.aborted) return Promise.reject(new AbortedError());
-    if (waitMs <= 0) return Promise.reject(new WaitExpiredError());
+    if (waitMs <= 0 && this.flights >= this.options.flightsMax) return Promise.reject(new WaitExpiredError());
     if (this.line.size >= this.limits.maxWaiters) return Promise.reject(new BrokerError('overloaded'));
     return new Promise((resolve, reject) => {
       const job = new ClaimJob(claim, this.candidates.most(request), resolve, reject);
       const { maxWaitMs } = this.limits;
-      job.cancelTimer = this.clock.after(Math.min(waitMs, maxWaitMs), () => {
+      job.cancelTimer = this.clock.after(Math.min(Math.max(waitMs, LAST_TURN_MS), maxWaitMs), () => {
         if (job.line) job.fail(waitMs < maxWaitMs ? new WaitExpiredError() : new BrokerError('overloaded'));
       });
       this.line.push(job);
