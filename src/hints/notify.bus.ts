@@ -97,6 +97,7 @@ export class NotifyBus implements HintBus {
       if (this.lastComplaint !== '') this.logger.log('hints are back');
       this.lastComplaint = '';
       await this.lookForPeers();
+      if (this.isStopped) return; // a timer set now would outlive the bus
       this.peerTimer = setInterval(() => void this.lookForPeers(), PEER_LOOK_MS);
       this.peerTimer.unref();
       void this.publish([{ kind: 'hello' }, ...this.unsent.take()]);

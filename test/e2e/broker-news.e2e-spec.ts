@@ -10,7 +10,7 @@ import { waitFor } from '../support/wait-for.js';
  * test may be slower.
  */
 
-jest.setTimeout(400_000);
+jest.setTimeout(120_000);
 const WITHIN_MS = 15_000;
 /** Longer than the file runs. */
 const NEVER_MS = 3_600_000;

@@ -10,7 +10,7 @@ import { countRows } from '../support/make.js';
  * test/integration/schema-applied-by-many.spec.ts and test/interleavings/schema-meets-traffic.spec.ts.)
  */
 
-jest.setTimeout(400_000);
+jest.setTimeout(120_000);
 
 let db: TestDatabase;
 const brokers: BrokerProcess[] = [];

@@ -14,7 +14,7 @@ import { waitFor } from '../support/wait-for.js';
  * zones: test/procedures/time-zones.spec.ts; times without a zone: test/e2e/subscription.e2e-spec.ts.)
  */
 
-jest.setTimeout(400_000);
+jest.setTimeout(120_000);
 
 /** libfaketime, where it is installed (Debian and Ubuntu: package `libfaketime`). */
 function faketime(): string | null {

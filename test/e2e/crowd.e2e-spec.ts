@@ -13,7 +13,7 @@ import { waitFor } from '../support/wait-for.js';
  * piling up. (That no failure leaks a connection: test/integration/raw-sql/pool-exhausted.spec.ts.)
  */
 
-jest.setTimeout(400_000);
+jest.setTimeout(120_000);
 const CROWD = 1000;
 const PUSHES = 200;
 
@@ -45,7 +45,7 @@ describe('a thousand pops parked on empty queues', () => {
       );
       parked.push(...(await Promise.all(some)));
       await waitFor(() => gates.stats().parked >= parked.length, {
-        within: 120_000,
+        within: 60_000,
         what: `${parked.length} pops to be parked`,
       });
     }
@@ -56,7 +56,7 @@ describe('a thousand pops parked on empty queues', () => {
     const before = sql.stats().statements;
     const looked = await quietLooks(broker);
     await waitFor(async () => (await quietLooks(broker)) >= looked + 3 * CROWD, {
-      within: 200_000,
+      within: 60_000,
       what: 'each of them to have looked again three times',
     });
     // What is left is background work: notices, switches, statistics.
@@ -69,7 +69,7 @@ describe('a thousand pops parked on empty queues', () => {
       what: 'one of them to be served',
     });
     await broker.broker.close(); // the others leave with 204
-    const answers = await Promise.all(parked.map((pop) => pop.response({ within: 120_000 })));
+    const answers = await Promise.all(parked.map((pop) => pop.response({ within: 60_000 })));
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
     expect(answers.filter(({ status }) => status === 204)).toHaveLength(CROWD - 1);
   });

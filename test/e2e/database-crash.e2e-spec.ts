@@ -10,7 +10,7 @@ import { waitFor } from '../support/wait-for.js';
  * when it is repeated under its transactionId.
  */
 
-jest.setTimeout(400_000);
+jest.setTimeout(120_000);
 
 let postgres: OwnPostgres;
 let broker: BrokerProcess;

@@ -6,7 +6,7 @@ import { BrokerProcess } from '../support/broker-process.js';
 import { clientOf } from '../support/client.js';
 import { waitFor } from '../support/wait-for.js';
 
-jest.setTimeout(400_000);
+jest.setTimeout(120_000);
 
 let broker: BrokerProcess & { port: number };
 let dataDir: string;
@@ -42,7 +42,7 @@ it('an embedded PostgreSQL that ends by itself is started again; one that cannot
   const pid = await serverPid();
   await rename(join(dataDir, 'pg', 'PG_VERSION'), join(dataDir, 'pg', 'no-version'));
   process.kill(pid, 'SIGKILL');
-  expect(await waitFor(broker.exit, { within: 180_000, what: 'the broker to give up' })).toEqual({
+  expect(await waitFor(broker.exit, { within: 60_000, what: 'the broker to give up' })).toEqual({
     code: 1,
     signal: null,
   });

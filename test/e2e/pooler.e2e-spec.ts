@@ -13,7 +13,7 @@ import { waitFor } from '../support/wait-for.js';
  */
 
 // Each starts processes, and each of their lives does a dozen requests.
-jest.setTimeout(400_000);
+jest.setTimeout(120_000);
 
 type Started = BrokerProcess & { port: number };
 

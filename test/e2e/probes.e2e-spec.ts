@@ -14,9 +14,9 @@ import { waitFor } from '../support/wait-for.js';
  * shutdown.
  */
 
-jest.setTimeout(600_000);
+jest.setTimeout(120_000);
 /** Probes are asked once a second and given one second; under test the machine may be much slower than either. */
-const SOON = { within: 200_000 };
+const SOON = { within: 60_000 };
 
 let broker: BrokerProcess;
 afterEach(() => broker.end());
@@ -187,7 +187,7 @@ describe('a PostgreSQL of its own', () => {
   it('that is a standby is refused at the start with one line, and no schema is tried (A18)', async () => {
     await postgres.demote();
     broker = BrokerProcess.spawn(settings());
-    const exit = await waitFor(broker.exit, { within: 120_000, what: 'the broker to refuse' }).finally(() =>
+    const exit = await waitFor(broker.exit, { within: 60_000, what: 'the broker to refuse' }).finally(() =>
       postgres.promote(),
     );
     expect(exit).toEqual({ code: 1, signal: null });
