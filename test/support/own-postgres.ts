@@ -12,6 +12,7 @@ import {
 import { locateBinaries, postgresOf } from '../../src/embedded-postgres/binaries.js';
 import { spawnOptions } from '../../src/embedded-postgres/run-command.js';
 import { serverArguments } from '../../src/embedded-postgres/server-process.js';
+import { DEFAULT_SHELTER_DIR, reachableBinaries } from '../../src/embedded-postgres/shelter.js';
 import { SchemaApplier } from '../../src/schema/schema.applier.js';
 import type { TestDatabase } from './database.js';
 import { waitFor } from './wait-for.js';
@@ -125,7 +126,9 @@ async function startStandby(pgData: string, port: number): Promise<ChildProcess>
   await chown(join(pgData, 'standby.signal'), uid, gid);
   const settings = { port, durable: false, extra: { max_connections: '100' } };
   const account = process.getuid?.() === 0 ? { uid, gid, name: 'owner' } : null;
-  return spawn(postgresOf(locateBinaries()), serverArguments(pgData, settings), {
+  // A checkout that only root may enter: the programs are then run from a copy, as the embedded server's are.
+  const binaries = await reachableBinaries(locateBinaries(), account, DEFAULT_SHELTER_DIR, () => undefined);
+  return spawn(postgresOf(binaries), serverArguments(pgData, settings), {
     ...spawnOptions(account),
     stdio: 'ignore',
   });
