@@ -52,6 +52,21 @@ describe('the answer of a shared claim', () => {
     expect(answers[2].verdicts).toMatchObject([{ partition: 'c1', state: 'leased', waitMs: 40 }]);
   });
 
+  it('finds the job of a candidate of a later wave, which comes after those of other jobs', () => {
+    const took = { state: 'took' as const, attempt: 1, lastOffset: 9 };
+    const answers = answersOfMulti(jobs, [
+      row(0, { ...took, partitionId: 'id-a0', segment: segment(0, 0, 1) }),
+      row(3, { ...took, partitionId: 'id-b0', segment: segment(0, 0, 2) }),
+      row(1, { ...took, partitionId: 'id-a1', segment: segment(0, 0, 3) }),
+    ]);
+    expect(answers.map(({ claimed }) => claimed.map(({ partition }) => partition))).toEqual([
+      ['a0', 'a1'],
+      ['b0'],
+      [],
+    ]);
+    expect(answers[0].verdicts.map(({ partition }) => partition)).toEqual(['a0', 'a1']);
+  });
+
   it('calls a partition drained only when the last message served is its last one', () => {
     const took = (lastOffset: number) => {
       const rows = [

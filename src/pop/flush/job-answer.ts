@@ -22,15 +22,16 @@ export function answerOfList(rows: readonly PopRow[]): JobAnswer {
   return { claimed, verdicts };
 }
 
-/** Of `log_pop_multi_v1`: one answer for each job, in order. */
+/**
+ * Of `log_pop_multi_v1`: one answer for each job, in order. Rows of one candidate stand together, but candidates come wave
+ * by wave: a job whose first ones had too little is looked at again after the others.
+ */
 export function answersOfMulti(jobs: readonly JobArgs[], rows: readonly PopMultiRow[]): JobAnswer[] {
   const answers = jobs.map(() => ({ claimed: [] as ClaimedPartition[], verdicts: [] as Verdict[] }));
-  let job = 0;
-  let firstPart = 0; // of that job
+  const candidates = jobs.flatMap(({ names }, job) => names.map((partition) => ({ job, partition })));
   for (let i = 0; i < rows.length;) {
     const { part } = rows[i];
-    while (part >= firstPart + jobs[job].names.length) firstPart += jobs[job++].names.length;
-    const partition = jobs[job].names[part - firstPart];
+    const { job, partition } = candidates[part];
     let said: PopMultiRow | null = null;
     let claimed: ClaimedPartition | null = null;
     for (; i < rows.length && rows[i].part === part; i++) {
