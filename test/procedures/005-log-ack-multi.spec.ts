@@ -115,7 +115,7 @@ describe('many acks in one call and one by one', () => {
     await s1.begin();
     await run(s1, ackAtCall(low, 0));
     const multi = s2.start(...ackMultiCall([...acks].reverse()));
-    expect(await multi.isBlocked(s1)).toBe(true);
+    expect(await multi.isBlocked(s1, 30_000)).toBe(true);
     // It waits for the lowest one and holds none of the others.
     const other = s3.start(...ackAtCall(high, 0));
     expect(await other.isBlocked()).toBe(false);
