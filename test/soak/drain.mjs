@@ -15,6 +15,7 @@ import { numberOption } from './lib/options.mjs';
 
 const pops = numberOption('pops', 5000);
 const PUSHERS = 50;
+const STORED_BEFORE = 500;
 const LEFT_MS_MAX = 1000;
 /** So many connections are opened at once; more would overrun the queue of the listening socket. */
 const OPENED_TOGETHER = 200;
@@ -59,7 +60,7 @@ async function run() {
   await untilParked(broker.port);
   const pushes = { stored: 0, answered: 0, unanswered: 0, stopping: false };
   const pushers = Array.from({ length: PUSHERS }, (_, i) => pushOn(broker.port, i, pushes));
-  await new Promise((resolve) => setTimeout(resolve, 2000));
+  await untilStored(pushes);
 
   const toldMs = performance.now();
   const leaving = broker.drain();
@@ -103,6 +104,15 @@ async function park(port, n) {
     `GET /api/v1/pop/queue/crowd${n % 100}?wait=true&timeout=600000 HTTP/1.1\r\nHost: broker\r\n\r\n`,
   );
   return pop;
+}
+
+/** Pushes are in flight when the signal comes, and the broker is not cold. */
+async function untilStored(pushes) {
+  const untilMs = performance.now() + 60_000;
+  while (pushes.stored < STORED_BEFORE) {
+    if (performance.now() > untilMs) throw new Error(`only ${pushes.stored} pushes were stored`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
 }
 
 async function untilParked(port) {
