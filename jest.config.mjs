@@ -22,6 +22,8 @@ const common = {
 
 export default {
   maxWorkers: 2,
+  // Modules of a test file are not given back whole, and a worker of some gigabytes spends its time in collections.
+  workerIdleMemoryLimit: '1GB',
   // Generous: a limit guards against hanging, not against a busy machine.
   testTimeout: 60_000,
   projects: [

@@ -128,14 +128,21 @@ describe('many pops at once', () => {
     await pushTo('storm', 100, 20);
     await popWildcard(db, 'storm', { group: 'storm', budget: 1, autoAck: true });
     const pops = 19;
-    const release = `select count(queen.log_ack_at_v1(partition_id, 'storm', worker_id, null))
+    // One cursor in a transaction, as a client's ack: a statement that holds many of them and waits for more can meet a
+    // pop that waits after all (see below), and one of the two has to be tried again.
+    const leased = `select partition_id as id, worker_id as worker
       from queen.log_consumers where consumer_group = 'storm' and worker_id is not null`;
+    const release = `select queen.log_ack_at_v1($1, 'storm', $2, null)`;
     let claimed = 0;
     const { rounds, failures, lockWaits, looks } = await storm(
       db,
       { sessions: pops + 1, forMs: 2500 },
       async (client, session) => {
-        if (session === pops) return client.query(release);
+        if (session === pops) {
+          const { rows } = await client.query<{ id: string; worker: string }>(leased);
+          for (const { id, worker } of rows) await client.query(release, [id, worker]);
+          return;
+        }
         const options = { group: 'storm', worker: `w${session}`, budget: 100, maxPartitions: 10 };
         const { batches } = await popWildcard(client, 'storm', options);
         claimed += batches.length;

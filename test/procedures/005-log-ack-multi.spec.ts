@@ -108,7 +108,12 @@ describe('many acks in one call and one by one', () => {
   });
 
   it('lock their cursors in one order, so two calls never meet crosswise', async () => {
-    const ids = await makeLeases(new Dice(5), 'crosswise');
+    // Each has a cursor: which one comes first is up to its random id.
+    for (const partition of PARTITIONS) {
+      await pushMessages(db, 'crosswise', partition, numbered(partition, 2));
+      await makeLease(db, 'crosswise', partition);
+    }
+    const ids = await inTurn(PARTITIONS, (partition) => partitionId(db, 'crosswise', partition));
     const acks = ids.map((id) => ({ partitionId: id, upto: 0 }));
     const [low, high] = [[...ids].sort()[0], [...ids].sort().at(-1)!];
     const { s1, s2, s3 } = await openSessions(db, ['s1', 's2', 's3']);
