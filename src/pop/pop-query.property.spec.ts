@@ -56,7 +56,7 @@ function modelOf(target: PopTarget, query: string): string | Record<string, unkn
     )
       ? 'new'
       : 'all',
-    subscriptionFrom: text('subscriptionFrom'),
+    subscriptionFrom: text('subscriptionFrom').replaceAll('\0', '\ufffd'),
   };
 }
 

@@ -118,7 +118,8 @@ export class PopRequestParser {
           ? clamp('leaseSeconds', dto.leaseSeconds, LEASE_SECONDS_MAX, clamps)
           : null,
       subscriptionMode: NEW_MODES.has(dto.subscriptionMode.toLowerCase()) ? 'new' : 'all',
-      subscriptionFrom: dto.subscriptionFrom,
+      // No time either way; PostgreSQL takes no text with U+0000, and the pop would fail.
+      subscriptionFrom: dto.subscriptionFrom.replaceAll('\0', '\ufffd'),
       clamped: clamps.join(', '),
     };
   }

@@ -127,8 +127,9 @@ describe.each(candidatePaths)('the first contact of a group, %s', (_, settings) 
 
   it('from what is no time is mode new across a queue, and is ignored for one partition', async () => {
     await push('nonsense', 'p', 'old');
-    for (const subscriptionFrom of ['yesterday-ish', '2026-13-45', "'; drop table t;--"]) {
-      const consumerGroup = `g ${subscriptionFrom}`;
+    const noTimes = ['yesterday-ish', '2026-13-45', "'; drop table t;--", '\0', '2026-01-01\0'];
+    for (const [i, subscriptionFrom] of noTimes.entries()) {
+      const consumerGroup = `g${i}`;
       expect(await popped(queuePath('nonsense'), { consumerGroup, subscriptionFrom })).toEqual([]);
       expect(
         await popped(partitionPath('nonsense', 'p'), {
