@@ -21,8 +21,7 @@ const common = {
 };
 
 export default {
-  // One more than the cores of a small machine: many tests wait for a server to start, stop or notice.
-  maxWorkers: 3,
+  maxWorkers: 2,
   // Modules of a test file are not given back whole, and a worker of some gigabytes spends its time in collections.
   workerIdleMemoryLimit: '1GB',
   // Generous: a limit guards against hanging, not against a busy machine.

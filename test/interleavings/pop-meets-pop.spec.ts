@@ -150,7 +150,7 @@ describe('many pops at once', () => {
     );
     expect(failures).toEqual([]);
     expect(rounds).toBeGreaterThan(20);
-    expect(claimed).toBeGreaterThan(200);
+    expect(claimed).toBeGreaterThan(100); // partitions: they come free and are claimed again
     // Not quite never: SKIP LOCKED itself waits when a row's writer commits while the row is being tried and the next
     // writer has its new version already (measured: some ten milliseconds, once in 20,000 such pops).
     const waits = lockWaits.filter(({ session }) => session < pops).length;
