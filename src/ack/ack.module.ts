@@ -10,6 +10,7 @@ import { AckService } from './ack.service.js';
 import { AckByHash } from './by-hash.js';
 import { DeadLetter } from './dead-letter.js';
 import { AckFlusher } from './flush/ack-flusher.js';
+import { HashAckFlusher } from './flush/hash-ack-flusher.js';
 import { FullBatchAck } from './full-batch.js';
 import { PartitionLocator } from './partition-locator.js';
 import { RecentAcks } from './recent-acks.js';
@@ -24,12 +25,13 @@ import { ReleaseNotice } from './release-notice.js';
     FullBatchAck,
     AckFlusher,
     AckByHash,
+    HashAckFlusher,
     DeadLetter,
     ReleaseNotice,
     PartitionLocator,
     AckLane,
     { provide: ACK_OPTIONS, useFactory: ackOptions, inject: [environmentConfig.KEY] },
   ],
-  exports: [AckService, AckFlusher, AckByHash],
+  exports: [AckService, AckFlusher, HashAckFlusher, AckByHash],
 })
 export class AckModule {}

@@ -5,15 +5,19 @@ import { HASH_BYTES } from '../segment/transaction-hash.js';
 import type { AckStatus } from './ack-item.js';
 import type { CursorMove } from './flush/cursor-move.js';
 
-export interface AckByHashArgs {
-  partitionId: string;
-  group: string;
+/** Messages of one cursor that are done, by transactionId. */
+export interface HashCompletion {
+  readonly partitionId: string;
+  readonly group: string;
   /** The lease's owner; '' for an ack without a lease. */
-  worker: string;
+  readonly worker: string;
   /** 16 bytes per item. */
-  hashes: Buffer;
-  /** One per item. */
-  statuses: readonly AckStatus[];
+  readonly hashes: Buffer;
+}
+
+export interface AckByHashArgs extends HashCompletion {
+  /** One per item; null: all are done. */
+  readonly statuses: readonly AckStatus[] | null;
 }
 
 export type AckOutcome = { ok: false; error?: string } | AckedOutcome;
@@ -45,14 +49,30 @@ export const logAckByHashV1 = scalarProcedure<AckByHashArgs, AckOutcome>({
     args.group,
     args.worker,
     byteaArray(slicesOf(args.hashes)),
-    textArray(args.statuses),
+    args.statuses === null ? null : textArray(args.statuses),
   ],
-  row: ([result]) => {
-    const outcome = result as AckOutcome;
-    if (outcome.ok && !Number.isSafeInteger(outcome.off)) throw new BrokerError('offset_too_large');
-    return outcome;
-  },
+  row: ([result]) => checkOutcome(result as AckOutcome),
 });
+
+/** Outcomes in the order of the acks; each has yet to go through checkOutcome. */
+export const logAckByHashMultiV1 = scalarProcedure<readonly HashCompletion[], AckOutcome[]>({
+  name: 'log_ack_by_hash_multi_v1',
+  parameterTypes: ['text[]', 'text[]', 'text[]', 'int[]', 'bytea[]'],
+  values: (acks) => [
+    textArray(acks.map(({ partitionId }) => partitionId)),
+    textArray(acks.map(({ group }) => group)),
+    textArray(acks.map(({ worker }) => worker)),
+    int4Array(acks.map(({ hashes }) => hashes.length / HASH_BYTES)),
+    byteaArray(acks.flatMap(({ hashes }) => slicesOf(hashes))),
+  ],
+  row: ([result]) => (result as { results: AckOutcome[] }).results,
+});
+
+/** @throws BrokerError `offset_too_large` when the cursor stands where no number can say it */
+export function checkOutcome(outcome: AckOutcome): AckOutcome {
+  if (outcome.ok && !Number.isSafeInteger(outcome.off)) throw new BrokerError('offset_too_large');
+  return outcome;
+}
 
 export interface CursorMoveResult {
   ok: boolean;

@@ -21,6 +21,7 @@ import { AckService } from './ack.service.js';
 import { AckByHash } from './by-hash.js';
 import { DeadLetter } from './dead-letter.js';
 import { AckFlusher } from './flush/ack-flusher.js';
+import { HashAckFlusher } from './flush/hash-ack-flusher.js';
 import type { CursorMove } from './flush/cursor-move.js';
 import { FullBatchAck } from './full-batch.js';
 import { PartitionLocator } from './partition-locator.js';
@@ -96,11 +97,12 @@ class Bench {
     } as unknown as HotlistService;
 
     const lane = new AckLane(limiter, rawSql);
-    this.byHash = new AckByHash(lane, this.registry, new DeadLetter());
+    const options = { fusion: true };
+    this.byHash = new AckByHash(lane, new HashAckFlusher(lane, options), this.registry, new DeadLetter());
     const locator = new PartitionLocator(this.memo, rawSql);
     this.service = new AckService(
       this.recent,
-      new FullBatchAck(this.registry, new AckFlusher(lane, { fusion: true })),
+      new FullBatchAck(this.registry, new AckFlusher(lane, options)),
       this.byHash,
       new ReleaseNotice(locator, hotlist),
       locator,
@@ -179,7 +181,7 @@ describe('a full batch', () => {
     bench.hand(['b', 'c'], { partitionId: P2 });
     await bench.ack(item('b', { partitionId: P2 }), item('a'));
     expect(bench.named('log_ack_multi_v1')).toHaveLength(1);
-    expect(bench.named('log_ack_by_hash_v1')).toMatchObject([{ partitionId: P2, statuses: ['completed'] }]);
+    expect(bench.named('log_ack_by_hash_v1')).toMatchObject([{ partitionId: P2, statuses: null }]);
   });
 
   it('whose lease is over falls back by itself, and the way by hash says why', async () => {
@@ -355,7 +357,7 @@ describe('by hash', () => {
         item('b', { partitionId: '', problem: 'partitionId must be a uuid' }),
       ),
     ).toEqual([refusal('transactionId is required'), DONE, refusal('partitionId must be a uuid')]);
-    expect(bench.named('log_ack_by_hash_v1')).toMatchObject([{ statuses: ['completed'] }]);
+    expect(bench.named('log_ack_by_hash_v1')).toMatchObject([{ statuses: null }]);
   });
 
   it('counts acks without a lease that were capped', async () => {
@@ -364,9 +366,17 @@ describe('by hash', () => {
     expect(bench.byHash.stats().capped).toBe(1);
   });
 
-  it('looks up eight groups of a request at a time, so that other requests get a turn', async () => {
-    bench.answers.set('log_ack_by_hash_v1', () => turn().then(() => [acked()]));
+  it('looks up completions together', async () => {
+    bench.answers.set('log_ack_by_hash_multi_v1', (acks: never) => [(acks as unknown[]).map(() => acked())]);
     const items = Array.from({ length: 40 }, (_, i) => item('a', { leaseId: `w${i}` }));
+    expect(await bench.ack(...items)).toEqual(items.map(() => DONE));
+    expect(bench.named('log_ack_by_hash_v1')).toEqual([]);
+    expect(bench.named('log_ack_by_hash_multi_v1')).toHaveLength(1);
+  });
+
+  it('sends eight groups of a request with refusals at a time, so that other requests get a turn', async () => {
+    bench.answers.set('log_ack_by_hash_v1', () => turn().then(() => [acked()]));
+    const items = Array.from({ length: 40 }, (_, i) => item('a', { leaseId: `w${i}`, status: 'retry' }));
     expect(await bench.ack(...items)).toHaveLength(40);
     expect(bench.named('log_ack_by_hash_v1')).toHaveLength(40);
     expect(bench.permitsMax).toBe(8);

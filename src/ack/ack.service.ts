@@ -31,7 +31,7 @@ type Settled = AckResult | readonly AckResult[];
 
 /** Groups under way for one request; more than go into one flush gains nothing. */
 const GROUPS_AT_ONCE = 1000;
-/** Groups of one request that look up transactionIds at once: the ack lane belongs to everybody. */
+/** Groups with a refusal in them, of one request at once: each takes a statement, and the ack lane belongs to everybody. */
 const BY_HASH_AT_ONCE = 8;
 /** Partitions that are looked up at once, of all requests together. */
 const OWNER_LOOKUPS_AT_ONCE = 8;
@@ -121,12 +121,13 @@ export class AckService {
   }
 
   private settleByHash(acks: AckGroup, byHashAtOnce: AtMost): Promise<Settled> {
-    return byHashAtOnce.run(async () => {
+    const settle = async (): Promise<Settled> => {
       this.counters.byHash += 1;
       const { results, released } = await this.byHash.settle(acks);
       if (released) await this.notice.send(acks, false);
       return results;
-    });
+    };
+    return acks.isCompletion ? settle() : byHashAtOnce.run(settle); // completions share statements
   }
 
   private errorText(error: unknown): string {

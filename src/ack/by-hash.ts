@@ -8,8 +8,9 @@ import type { AckGroup } from './ack-group.js';
 import { UNRESOLVABLE } from './ack-item.js';
 import { AckLane, type AckConnection } from './ack-lane.js';
 import { type AckResult, DONE, DONE_BEFORE, refused, STALE_ERROR } from './ack-result.js';
-import { type AckedOutcome, logAckByHashV1 } from './ack.procedures.js';
+import { type AckedOutcome, type AckOutcome, logAckByHashV1 } from './ack.procedures.js';
 import { DeadLetter } from './dead-letter.js';
+import { HashAckFlusher } from './flush/hash-ack-flusher.js';
 
 export interface HashAck {
   /** One per item of the group. */
@@ -44,6 +45,7 @@ export class AckByHash {
 
   constructor(
     private readonly lane: AckLane,
+    private readonly flusher: HashAckFlusher,
     private readonly registry: AckRegistry,
     private readonly deadLetter: DeadLetter,
   ) {}
@@ -52,15 +54,7 @@ export class AckByHash {
     const { partitionId, worker } = group;
     const batchEnd = this.registry.spoil(partitionId, group.group, worker);
     const hashes = await group.hashes();
-    const statuses = group.items.map(({ status }) => status);
-    const args = { partitionId, group: group.group, worker, hashes, statuses };
-
-    const { outcome, filing } = await this.lane.run(async (connection) => {
-      const outcome = await connection.callOne(logAckByHashV1, args);
-      // On the same connection: the shorter the way, the less likely that the lease ends on it.
-      const filing = outcome.ok && outcome.dlq ? await this.file(connection, group, outcome.off) : null;
-      return { outcome, filing };
-    });
+    const { outcome, filing } = await this.ask(group, hashes);
 
     this.counters.calls += 1;
     if (!outcome.ok) {
@@ -73,6 +67,18 @@ export class AckByHash {
     const released = isReleased(group, outcome, filing, results, batchEnd);
     if (released) this.registry.drop(partitionId, group.group, worker);
     return { results, released };
+  }
+
+  private async ask(group: AckGroup, hashes: Buffer): Promise<{ outcome: AckOutcome; filing: Filing }> {
+    const args = { partitionId: group.partitionId, group: group.group, worker: group.worker, hashes };
+    if (group.isCompletion) return { outcome: await this.flusher.settle(args), filing: null };
+    const statuses = group.items.map(({ status }) => status);
+    return this.lane.run(async (connection) => {
+      const outcome = await connection.callOne(logAckByHashV1, { ...args, statuses });
+      // On the same connection: the shorter the way, the less likely that the lease ends on it.
+      const filing = outcome.ok && outcome.dlq ? await this.file(connection, group, outcome.off) : null;
+      return { outcome, filing };
+    });
   }
 
   stats(): HashAckStats {

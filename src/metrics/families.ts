@@ -2,6 +2,7 @@ import { AckRegistry } from '../ack-registry/ack-registry.js';
 import { AckService } from '../ack/ack.service.js';
 import { AckByHash } from '../ack/by-hash.js';
 import { AckFlusher } from '../ack/flush/ack-flusher.js';
+import { HashAckFlusher } from '../ack/flush/hash-ack-flusher.js';
 import { PopMaintenance, PushMaintenance } from '../base/maintenance/maintenance-switch.js';
 import { PushSpool } from '../base/spool/push-spool.js';
 import { PayloadCipher } from '../encryption/payload-cipher.js';
@@ -41,6 +42,7 @@ export const familySources = [
   PushService,
   AckService,
   AckFlusher,
+  HashAckFlusher,
   AckByHash,
   AckRegistry,
   HotlistService,
@@ -65,6 +67,7 @@ export function metricFamilies(
   pushes: PushService,
   acks: AckService,
   ackFlusher: AckFlusher,
+  hashAckFlusher: HashAckFlusher,
   ackByHash: AckByHash,
   registry: AckRegistry,
   hotlist: HotlistService,
@@ -90,7 +93,7 @@ export function metricFamilies(
       'result',
       () => ({ ...putAside.stats() }),
     ),
-    ...batchFamilies(claims, pushes, ackFlusher),
+    ...batchFamilies(claims, pushes, ackFlusher, hashAckFlusher),
     ...ackFamilies(ackByHash, registry),
     ...hotlistFamilies(hotlist),
     ...gateFamilies(gates),
@@ -214,22 +217,29 @@ function trafficFamilies(
   ];
 }
 
-function batchFamilies(claims: ClaimFlusher, pushes: PushService, ackFlusher: AckFlusher): Family[] {
+function batchFamilies(
+  claims: ClaimFlusher,
+  pushes: PushService,
+  ackFlusher: AckFlusher,
+  hashAckFlusher: HashAckFlusher,
+): Family[] {
   return [
     byLabel('queen_batches_fired_total', 'counter', 'Fused transactions.', 'op', () => ({
       pop: claims.stats().statements,
       push: pushes.stats().flushes,
       ack: ackFlusher.stats().flushes,
+      ack_by_hash: hashAckFlusher.stats().flushes,
     })),
     byLabel(
       'queen_batch_items_fired_total',
       'counter',
-      'Pops, segments or cursor moves in them.',
+      'Pops, segments, cursor moves or acks to look up in them.',
       'op',
       () => ({
         pop: claims.stats().jobs,
         push: pushes.stats().flushedPartitions,
         ack: ackFlusher.stats().rows,
+        ack_by_hash: hashAckFlusher.stats().rows,
       }),
     ),
     byLabel(
@@ -241,6 +251,7 @@ function batchFamilies(claims: ClaimFlusher, pushes: PushService, ackFlusher: Ac
         pop: mean(claims.stats().jobs, claims.stats().statements),
         push: mean(pushes.stats().flushedPartitions, pushes.stats().flushes),
         ack: mean(ackFlusher.stats().rows, ackFlusher.stats().flushes),
+        ack_by_hash: mean(hashAckFlusher.stats().rows, hashAckFlusher.stats().flushes),
       }),
       'average',
     ),
@@ -253,6 +264,7 @@ function batchFamilies(claims: ClaimFlusher, pushes: PushService, ackFlusher: Ac
         pop: claims.stats().waiting,
         push: pushes.stats().partitions,
         ack: ackFlusher.stats().waiting,
+        ack_by_hash: hashAckFlusher.stats().waiting,
       }),
     ),
     {
@@ -262,7 +274,8 @@ function batchFamilies(claims: ClaimFlusher, pushes: PushService, ackFlusher: Ac
       labels: ['op', 'quantile'],
       across: 'max',
       *samples(): Iterable<Sample> {
-        for (const [op, source] of Object.entries({ pop: claims, push: pushes, ack: ackFlusher })) {
+        const sources = { pop: claims, push: pushes, ack: ackFlusher, ack_by_hash: hashAckFlusher };
+        for (const [op, source] of Object.entries(sources)) {
           for (const q of RTT_QUANTILES)
             yield { labels: { op, quantile: String(q) }, value: source.rttQuantileMs(q) };
         }

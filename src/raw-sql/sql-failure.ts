@@ -145,3 +145,8 @@ export class SqlStatementError extends BrokerError {
     return this.sqlState !== undefined && RETRYABLE.has(this.sqlState);
   }
 }
+
+/** PostgreSQL answered and said no, so nothing was committed and the connection lives. */
+export function isRefusal(error: unknown): boolean {
+  return error instanceof SqlStatementError && error.sqlState !== undefined;
+}

@@ -262,6 +262,26 @@ export function ackByHashCall(
   ];
 }
 
+export interface HashCompletionInput {
+  partitionId: string;
+  texts: readonly string[];
+  group?: string;
+  worker?: string;
+}
+
+export function ackByHashMultiCall(acks: readonly HashCompletionInput[]): Call {
+  return [
+    'select queen.log_ack_by_hash_multi_v1($1, $2, $3, $4, $5) as result',
+    [
+      acks.map(({ partitionId }) => partitionId),
+      acks.map(({ group = 'g' }) => group),
+      acks.map(({ worker = 'w' }) => worker),
+      acks.map(({ texts }) => texts.length),
+      acks.flatMap(({ texts }) => texts.map((text) => hashTransactionId(text))),
+    ],
+  ];
+}
+
 export function renewCall(
   worker: string,
   seconds: number | null,

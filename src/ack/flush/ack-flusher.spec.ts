@@ -1,77 +1,20 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
+import { FakeAckLane, turn } from '../../../test/support/fake-ack-lane.js';
 import { BrokerError } from '../../base/errors/broker-error.js';
-import type { AckConnection, AckLane } from '../ack-lane.js';
-import { logAckAtV1, logAckMultiV1, type CursorMoveResult } from '../ack.procedures.js';
+import { logAckAtV1, logAckMultiV1 } from '../ack.procedures.js';
 import { AckFlusher } from './ack-flusher.js';
 import type { CursorMove } from './cursor-move.js';
-
-/** A lane whose statements answer when the spec says so. */
-class FakeLane {
-  readonly sent: CursorMove[][] = [];
-  readonly procedures: string[] = [];
-  held = 0;
-  heldMax = 0;
-  refusal: Error | null = null;
-  private readonly pending: { resolve(results: unknown): void; reject(error: Error): void }[] = [];
-  private readonly doors: (() => void)[] = [];
-  closed = false;
-
-  async run<T>(work: (connection: AckConnection) => Promise<T>): Promise<T> {
-    await Promise.resolve(); // no permit and no connection is ever had in the same turn
-    if (this.closed) await new Promise<void>((resolve) => this.doors.push(resolve));
-    if (this.refusal) throw this.refusal;
-    this.held += 1;
-    this.heldMax = Math.max(this.heldMax, this.held);
-    try {
-      return await work({
-        callOne: (procedure, args) => {
-          this.procedures.push(procedure.name);
-          this.sent.push(args as CursorMove[]);
-          return new Promise((resolve, reject) =>
-            this.pending.push({ resolve: resolve as (results: unknown) => void, reject }),
-          );
-        },
-        call: () => Promise.reject(new Error('not used by a flush')),
-      });
-    } finally {
-      this.held -= 1;
-    }
-  }
-
-  open(): void {
-    this.closed = false;
-    for (const door of this.doors.splice(0)) door();
-  }
-
-  /** Answers the oldest statement under way. */
-  async answer(results: CursorMoveResult[] | Error | object): Promise<void> {
-    await turn();
-    const { resolve, reject } = this.pending.shift()!;
-    if (results instanceof Error) reject(results);
-    else resolve(results);
-    await turn();
-  }
-
-  async answerOk(): Promise<void> {
-    await turn();
-    await this.answer(this.sent.at(-1)!.map(() => ({ ok: true })));
-  }
-}
-
-function turn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
-}
 
 function move(partitionId: string, batchEnd = 9, worker = 'w'): CursorMove {
   return { partitionId, group: 'g', worker, batchEnd, count: 10 };
 }
 
-let lane: FakeLane;
+let lane: FakeAckLane<CursorMove>;
 let flusher: AckFlusher;
 
 beforeEach(() => {
-  lane = new FakeLane();
-  flusher = new AckFlusher(lane as unknown as AckLane, { fusion: true });
+  lane = new FakeAckLane();
+  flusher = new AckFlusher(lane.asLane, { fusion: true });
 });
 
 describe('AckFlusher', () => {
@@ -209,7 +152,7 @@ describe('AckFlusher', () => {
   });
 
   it('sends each ack alone when fusion is off', async () => {
-    flusher = new AckFlusher(lane as unknown as AckLane, { fusion: false });
+    flusher = new AckFlusher(lane.asLane, { fusion: false });
     const verdicts = ['a', 'b'].map((partition) => flusher.move(move(partition)));
     await lane.answer({ ok: true });
     await lane.answer({ ok: false });

@@ -3,7 +3,7 @@ import { BrokerError } from '../../base/errors/broker-error.js';
 import { RecentValues } from '../../base/recent-values.js';
 import type { Permit } from '../../limiter/permit.js';
 import type { SqlConnection } from '../../raw-sql/connection-lease.js';
-import { SqlStatementError } from '../../raw-sql/sql-failure.js';
+import { isRefusal, SqlStatementError } from '../../raw-sql/sql-failure.js';
 import { callClaims } from './call-claims.js';
 import type { JobAnswer } from './job-answer.js';
 import type { JobArgs } from './pop-multi.procedures.js';
@@ -76,9 +76,4 @@ export class ClaimSender {
       }
     }
   }
-}
-
-/** PostgreSQL answered and said no, so nothing was claimed and the connection lives. */
-function isRefusal(error: unknown): boolean {
-  return error instanceof SqlStatementError && error.sqlState !== undefined;
 }

@@ -5,7 +5,7 @@ import { SampledLogger } from '../../base/log/sampled-logger.js';
 import { RecentValues } from '../../base/recent-values.js';
 import type { Permit } from '../../limiter/permit.js';
 import { RawSqlService } from '../../raw-sql/raw-sql.service.js';
-import { SqlStatementError } from '../../raw-sql/sql-failure.js';
+import { isRefusal, SqlStatementError } from '../../raw-sql/sql-failure.js';
 import {
   checkVerdicts,
   logPushMultiV2,
@@ -123,9 +123,4 @@ export class BundleSender {
 
 function mayPassNextTime(error: unknown): boolean {
   return error instanceof SqlStatementError && (error.retryable || error.sqlState === PARTITION_GONE);
-}
-
-/** PostgreSQL answered and said no, so nothing was committed and the connection lives. */
-function isRefusal(error: unknown): boolean {
-  return error instanceof SqlStatementError && error.sqlState !== undefined;
 }
