@@ -208,3 +208,33 @@ describe('what is wrong with the files is told at the start', () => {
     }
   });
 });
+
+it('several workers speak TLS on one port, and leave in order', async () => {
+  const database = await createTestDatabase();
+  const settings = await files('workers', first);
+  const broker = await BrokerProcess.start({ DATABASE_URL: database.url, QUEEN_WORKERS: 2, ...settings });
+  try {
+    const trusting = { ca: first.cert, servername: 'localhost' };
+    const workers = new Set<number>();
+    await waitFor(
+      async () => {
+        const { text } = await ask(broker.port, { path: '/api/v1/status/buffers', ...trusting });
+        return workers.add((JSON.parse(text) as { worker: number }).worker).size === 2;
+      },
+      { within: 30_000, what: 'both workers to answer' },
+    );
+    const body = JSON.stringify({ items: [{ queue: 'q', payload: 'over TLS' }] });
+    const pushed = await ask(broker.port, { method: 'POST', path: '/api/v1/push', body, ...trusting });
+    expect(pushed).toMatchObject({ status: 201, subject: 'first' });
+    const path = '/api/v1/pop/queue/q?wait=true&timeout=20000';
+    const popped = await ask(broker.port, { path, ...trusting });
+    expect(popped.text).toContain('over TLS');
+    broker.kill('SIGTERM');
+    expect(await waitFor(broker.exit, { within: 60_000, what: 'the broker to leave' })).toMatchObject({
+      code: 0,
+    });
+  } finally {
+    await broker.end();
+    await database.drop();
+  }
+});
