@@ -2,7 +2,7 @@ import { Global, Inject, Injectable, Module, type DynamicModule } from '@nestjs/
 import type { CandidateSource } from '../../src/pop/candidate-source/candidate-source.js';
 import { OWN_SOURCES, type OwnSources } from '../../src/pop/candidate-source/own-sources.js';
 import type { ClaimedPartition } from '../../src/pop/claim.js';
-import { logPartitionHasPendingV1, logPopSpecificV1, partitionsOf } from '../../src/pop/pop.procedures.js';
+import { logPartitionsHavePendingV1, logPopSpecificV1, partitionsOf } from '../../src/pop/pop.procedures.js';
 import type { PopRequest } from '../../src/pop/pop.request.js';
 import type { SqlConnection } from '../../src/raw-sql/connection-lease.js';
 import { RawSqlService } from '../../src/raw-sql/raw-sql.service.js';
@@ -23,12 +23,10 @@ class PinnedSource implements CandidateSource {
     private readonly rawSql: RawSqlService,
   ) {}
 
-  /** The look: cheap questions without a permit. `false` parks the pop until a push to the queue, or the next poll. */
+  /** The look: one cheap statement without a permit. `false` parks the pop until a push to the queue, or the next poll. */
   async mayHaveWork(request: PopRequest): Promise<boolean> {
-    for (const partition of this.partitions) {
-      if (await this.rawSql.callOne(logPartitionHasPendingV1, { ...request, partition })) return true;
-    }
-    return false;
+    const questions = this.partitions.map((partition) => ({ ...request, partition }));
+    return (await this.rawSql.call(logPartitionsHavePendingV1, questions)).includes(true);
   }
 
   /** The claim, on the connection that the pop has: partition by partition, until the batch is full. */

@@ -11,6 +11,7 @@ import { ChooseSource } from './candidate-source/choose-source.js';
 import { DiscoverySource } from './candidate-source/discovery.source.js';
 import { PartitionSource } from './candidate-source/partition.source.js';
 import { PausedSource } from './candidate-source/paused.source.js';
+import { PartitionProbes } from './candidate-source/partition-probes.js';
 import { PendingProbes } from './candidate-source/pending-probes.js';
 import { ReseedFloor } from './candidate-source/reseed.floor.js';
 import { ReseedWalker } from './candidate-source/reseed-walker.js';
@@ -51,6 +52,7 @@ import { PutAside } from './put-aside.js';
     PartitionSource,
     DiscoverySource,
     PausedSource,
+    PartitionProbes,
     PendingProbes,
     SeedMarkers,
     SeedSlices,

@@ -1,5 +1,5 @@
 import { timestampText } from '../base/time/iso-micros.js';
-import { textArray } from '../raw-sql/binary-array.js';
+import { textArray, uuidArray } from '../raw-sql/binary-array.js';
 import { procedure, scalarProcedure } from '../raw-sql/procedure.js';
 import type { ClaimedPartition, ClaimedSegment } from './claim.js';
 
@@ -243,10 +243,17 @@ export const logHasPendingV1 = scalarProcedure<PopArgs, boolean>({
   values: (a) => [a.queue, a.group, a.tenant],
 });
 
-export const logPartitionHasPendingV1 = scalarProcedure<PopArgs, boolean>({
-  name: 'log_partition_has_pending_v1',
-  parameterTypes: ['text', 'text', 'text', 'uuid'],
-  values: (a) => [a.queue, a.partition, a.group, a.tenant],
+/** One answer for each of the pops, in order. */
+export const logPartitionsHavePendingV1 = procedure<readonly PopArgs[], boolean>({
+  name: 'log_partitions_have_pending_v1',
+  parameterTypes: ['text[]', 'text[]', 'text[]', 'uuid[]'],
+  values: (pops) => [
+    textArray(pops.map(({ queue }) => queue)),
+    textArray(pops.map(({ partition }) => partition)),
+    textArray(pops.map(({ group }) => group)),
+    uuidArray(pops.map(({ tenant }) => tenant)),
+  ],
+  row: ([pending]) => pending as boolean,
 });
 
 export const logDiscoverHasPendingV1 = scalarProcedure<PopArgs, boolean>({

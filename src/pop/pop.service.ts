@@ -74,9 +74,8 @@ export class PopService {
       }
 
       if (!ticket || deadline.hasPassed || gone.aborted) return nothing;
-      woken = await this.wakeGate.park(ticket, backoff.next(deadline.remainingMs), gone, () =>
-        source.stillQuiet(request),
-      );
+      const waitMs = backoff.next(deadline.remainingMs, this.clock.monoMs());
+      woken = await this.wakeGate.park(ticket, waitMs, gone, () => source.stillQuiet(request));
       if (woken) backoff.reset();
     }
   }

@@ -7,6 +7,11 @@ export interface WaitBackoffOptions {
   maxMs: number;
 }
 
+/** Long waits of many pops end together, at multiples of this: what each then asks the database goes in few statements. */
+const ALIGN_MS = 25;
+/** Shorter waits are those of the first moments, where latency counts. */
+const ALIGNED_FROM_MS = 500;
+
 /**
  * Attempt → milliseconds to park (seed step 7): `initial` for the first `threshold` waits, then
  * `initial * attempt * multiplier` up to `max`; with the defaults 100, 100, 100, 800, 1000, 1000, …
@@ -17,13 +22,17 @@ export class WaitBackoff {
 
   constructor(private readonly options: WaitBackoffOptions) {}
 
-  /** @param remainingMs to the deadline; no interval reaches beyond it */
-  next(remainingMs: number): number {
+  /**
+   * @param remainingMs to the deadline; no interval reaches beyond it
+   * @param nowMs of the monotonic clock; a long interval ends up to 25 ms earlier, at a moment that others share
+   */
+  next(remainingMs: number, nowMs: number): number {
     const { initialMs, threshold, multiplier, maxMs } = this.options;
     this.attempt += 1;
     const intervalMs =
       this.attempt <= threshold ? initialMs : Math.min(initialMs * this.attempt * multiplier, maxMs);
-    return Math.max(0, Math.min(intervalMs, remainingMs));
+    if (intervalMs >= remainingMs) return Math.max(0, remainingMs);
+    return intervalMs < ALIGNED_FROM_MS ? intervalMs : intervalMs - ((nowMs + intervalMs) % ALIGN_MS);
   }
 
   reset(): void {

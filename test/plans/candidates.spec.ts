@@ -111,6 +111,13 @@ describe('the probes for something pending', () => {
   it.each<[string, Call]>([
     ['of a queue', [`select queen.log_has_pending_v1('big', 'g')`, []]],
     ['of a partition', [`select queen.log_partition_has_pending_v1('big', 'p7', 'g')`, []]],
+    [
+      'of many partitions',
+      [
+        'select queen.log_partitions_have_pending_v1($1, $2, $3, $4)',
+        [['big'], ['p7'], ['g'], ['00000000-0000-0000-0000-000000000001']],
+      ],
+    ],
   ])('%s stop at the first partition that has it', async (_, call) => {
     const plan = await early.planOf(call, /last_offset > /);
     expect(scansOf(plan).filter((scan) => scan.startsWith('Seq Scan on log_'))).toEqual([]);

@@ -11,6 +11,7 @@ import {
   popWildcard,
   pushMessages,
   QUEUE_MODE,
+  run,
   scalar,
   TENANT,
 } from '../support/make.js';
@@ -26,11 +27,24 @@ afterAll(() => db.drop());
 const hasPending = (queue: string, group = 'g', tenant = TENANT) =>
   scalar<boolean>(db, ['select queen.log_has_pending_v1($1, $2, $3)', [queue, group, tenant]]);
 
-const partitionHasPending = (queue: string, partition: string, group = 'g', tenant = TENANT) =>
-  scalar<boolean>(db, [
+/** Of one partition, asked alone and among others: both must say the same. */
+async function partitionHasPending(queue: string, partition: string, group = 'g', tenant = TENANT) {
+  const alone = await scalar<boolean>(db, [
     'select queen.log_partition_has_pending_v1($1, $2, $3, $4)',
     [queue, partition, group, tenant],
   ]);
+  const rows = await run(db, [
+    'select r_pending from queen.log_partitions_have_pending_v1($1, $2, $3, $4)',
+    [
+      ['nowhere', queue, queue],
+      ['p', partition, partition],
+      ['g', group, group],
+      [TENANT, tenant, tenant],
+    ],
+  ]);
+  expect(rows.map(({ r_pending }) => r_pending)).toEqual([true, alone, alone]);
+  return alone;
+}
 
 const discoverHasPending = (
   filter: { namespace?: string | null; task?: string | null },

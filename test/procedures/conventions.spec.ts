@@ -52,6 +52,7 @@ describe('the functions in the database', () => {
   it.each([
     'log_has_pending_v1',
     'log_partition_has_pending_v1',
+    'log_partitions_have_pending_v1',
     'log_discover_has_pending_v1',
     'log_hotlist_reseed_v1',
     'log_hotlist_reseed_window_v1',

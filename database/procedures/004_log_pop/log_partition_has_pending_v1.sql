@@ -2,7 +2,7 @@
 -- group has no cursor here, or the partition or queue is unknown.
 -- Without a cursor the answer is true even if nothing is there: the first pop seeds the cursor, and put off until
 -- data arrives it would seed "only what is new" past the very push that woke it.
--- Takes no lock. Called by: the single-partition route, before it takes a permit.
+-- Takes no lock. Called by: nobody in the broker, which asks about many at once (log_partitions_have_pending_v1).
 create or replace function queen.log_partition_has_pending_v1(
   p_queue text,
   p_partition text,

@@ -2,10 +2,10 @@ import { Inject, Injectable } from '@nestjs/common';
 import { environmentConfig, type Environment } from '../../base/config/environment.js';
 import type { SqlConnection } from '../../raw-sql/connection-lease.js';
 import type { ClaimedPartition } from '../claim.js';
-import { logPartitionHasPendingV1, logPopSpecificV1, partitionsOf } from '../pop.procedures.js';
+import { logPopSpecificV1, partitionsOf } from '../pop.procedures.js';
 import type { PopRequest } from '../pop.request.js';
 import type { CandidateSource } from './candidate-source.js';
-import { PendingProbes } from './pending-probes.js';
+import { PartitionProbes } from './partition-probes.js';
 
 /** One named partition. The probe says "yes" on first contact, so that a new cursor is seeded without delay. */
 @Injectable()
@@ -13,14 +13,13 @@ export class PartitionSource implements CandidateSource {
   readonly path = 'partition';
 
   constructor(
-    private readonly probes: PendingProbes,
+    private readonly probes: PartitionProbes,
     @Inject(environmentConfig.KEY) private readonly environment: Environment,
   ) {}
 
   mayHaveWork(request: PopRequest): boolean | Promise<boolean> {
     if (!request.wait || !this.environment.QUEEN_POP_PENDING_GATE) return true;
-    const about = [request.key, request.partition, request.group].join('\u001f');
-    return this.probes.ask(logPartitionHasPendingV1, about, request);
+    return this.probes.ask(request);
   }
 
   async claim(connection: SqlConnection, request: PopRequest): Promise<ClaimedPartition[]> {
