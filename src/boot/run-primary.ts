@@ -1,20 +1,14 @@
 import { Logger } from '@nestjs/common';
 import { SystemClock } from '../base/clock/clock.js';
 import { unknownSettings, type Environment } from '../base/config/environment.js';
-import type { EmbeddedPostgres } from '../embedded-postgres/embedded-postgres.js';
 import type { DatabaseOptions } from '../raw-sql/database-options.js';
 import { forkWorker } from '../workers/fork-worker.js';
 import { GatheredMetrics } from '../workers/gathered-metrics.js';
 import { Supervisor } from '../workers/supervisor.js';
 import { connectionRoom } from '../raw-sql/connection-room.js';
 import { connectionsWanted } from './connections-wanted.js';
-import { databaseFrom, namesDatabase } from './database-from.js';
-import { printFirstSteps } from './first-steps.js';
 import { loggerFor } from './logger-for.js';
-import { lookAtDatabase } from '../raw-sql/look-at-database.js';
-import { prepareSchema } from './prepare-schema.js';
-import { startEmbedded } from './start-embedded.js';
-import { StartingServer } from './starting-server.js';
+import { Preparation } from './preparation.js';
 
 /** npm hands a Ctrl-C on to a process that the terminal has told already; nobody means it twice so soon. */
 const SAME_SIGNAL_MS = 1000;
@@ -33,9 +27,10 @@ export async function runPrimary(environment: Environment): Promise<void> {
   // While a worker's place is empty nothing else might keep this process alive.
   setInterval(() => undefined, 60_000);
 
-  let embedded: EmbeddedPostgres | undefined;
-  let starting = null as StartingServer | null;
   let database: DatabaseOptions;
+  const preparation = new Preparation(environment, log, () => {
+    if (leftAtMs === null) leave('without a database', 1);
+  });
   const leaving = new AbortController();
   const clock = new SystemClock();
   const metrics: GatheredMetrics = new GatheredMetrics(() => supervisor.ready, clock);
@@ -45,7 +40,7 @@ export async function runPrimary(environment: Environment): Promise<void> {
     clock,
     fork: forkWorker,
     assignment: (number) => ({ number, database }),
-    freePort: async () => starting?.close(),
+    freePort: () => preparation.freePort(),
     heard: (worker, message) => {
       if (message.kind === 'report') metrics.report(worker, message.id, message.metrics);
       else if (message.kind === 'gather') {
@@ -76,8 +71,7 @@ export async function runPrimary(environment: Environment): Promise<void> {
     });
     const isClean = await drained;
     clearTimeout(late);
-    await starting?.close();
-    await embedded?.stop();
+    await preparation.end();
     log.log('stopped');
     return isClean;
   };
@@ -102,31 +96,19 @@ export async function runPrimary(environment: Environment): Promise<void> {
   process.on('SIGINT', onSignal);
 
   const booted = (async () => {
-    const { signal } = leaving;
-    starting = await StartingServer.open(environment);
-    if (!namesDatabase(environment)) {
-      embedded = await startEmbedded(environment, log, (reason) => {
-        log.error(`the embedded PostgreSQL is lost: ${reason}`);
-        if (leftAtMs === null) leave('without a database', 1);
-      });
-    }
-    signal.throwIfAborted();
-    database = await lookAtDatabase(databaseFrom(environment, embedded?.url));
-    await prepareSchema(database, environment.QUEEN_APPLY_SCHEMA, signal);
-    signal.throwIfAborted();
+    database = await preparation.run(leaving.signal);
     await warnOfNarrowDatabase(environment, database, log);
     isPreparing = false;
     const port = await supervisor.start();
-    if (port === null || signal.aborted) return;
+    if (port === null || leaving.signal.aborted) return;
     log.log(`listening on ${environment.QUEEN_BIND_ADDR}:${port} with ${environment.QUEEN_WORKERS} workers`);
-    if (embedded) printFirstSteps(port, environment);
+    preparation.greet(port);
   })();
   try {
     await booted;
   } catch (error) {
     if (leaving.signal.aborted) return; // stop() waits for this, and ends the process
-    await starting?.close();
-    await embedded?.stop().catch(() => undefined);
+    await preparation.end().catch(() => undefined);
     throw error;
   }
 }

@@ -178,8 +178,12 @@ export class NotifyBus implements HintBus {
     }
   }
 
+  /** Nobody needs to wait for the disk: what a crash loses here is a hint. Set for this transaction, whoever has the session. */
   private async notify(payloads: string[]): Promise<void> {
-    await this.sender!.query('select pg_notify($1, p) from unnest($2::text[]) p', [CHANNEL, payloads]);
+    await this.sender!.query(
+      `select set_config('synchronous_commit', 'off', true), pg_notify($1, p) from unnest($2::text[]) p`,
+      [CHANNEL, payloads],
+    );
   }
 
   private lost(error: Error): void {

@@ -91,6 +91,15 @@ describe('the verdicts of a soak', () => {
     expect(failed(growing)).toEqual(['log_segments: largest in the second half, ratio to the first']);
   });
 
+  it('pass a table of a few pages that takes some more before vacuum comes, and no more than that', () => {
+    const growingBy = (bytes: number) =>
+      halfHour((sample, k) => (sample.tables.log_consumers.tableBytes = 65_536 + k * bytes));
+    expect(failed(growingBy(8192))).toEqual([]);
+    expect(failed(growingBy(131_072))).toEqual([
+      'log_consumers: largest in the second half, ratio to the first',
+    ]);
+  });
+
   it('refuse dead rows that pile up', () => {
     const piling = halfHour((sample, k) => (sample.tables.log_consumers.dead += k * 1000));
     expect(failed(piling)).toEqual(['log_consumers: most dead rows']);
