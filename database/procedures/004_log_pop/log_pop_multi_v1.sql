@@ -137,29 +137,39 @@ begin
     v_leases := '{}';
     v_claimed := 0;
     for v_row in
-      select w.k::int as k, p.id, q.lease_seconds, c as cursor
-      from unnest(v_wave) with ordinality w(part, k)
-      cross join lateral (select p_jobs[w.part] as job offset 0) j
-      -- LATERAL with OFFSET 0 makes both columns of a key an index condition, see log_push_multi_v2.
-      cross join lateral (
-        select x.id,
-               case when p_lease_seconds[j.job] > 0 then p_lease_seconds[j.job] when x.lease_time > 0 then x.lease_time
-                 else 60 end as lease_seconds
-        from queen.queues x
-        where x.tenant_id = p_tenants[j.job] and x.name = p_queues[j.job] and not x.pops_paused
-          and coalesce(x.delayed_processing, 0) = 0 and coalesce(x.ttl, 0) = 0 and x.max_deliveries = 0
-          and (coalesce(x.window_buffer, 0) = 0 or p_skip_windows[j.job])
+      select key.k, key.id, key.lease_seconds, c.cursor
+      from (
+        select w.k::int as k, p.id, q.lease_seconds, p_groups[j.job] as consumer_group, p_auto_acks[j.job] as auto_ack
+        from unnest(v_wave) with ordinality w(part, k)
+        cross join lateral (select p_jobs[w.part] as job offset 0) j
+        -- LATERAL with OFFSET 0 makes both columns of a key an index condition, see log_push_multi_v2.
+        cross join lateral (
+          select x.id,
+                 case when p_lease_seconds[j.job] > 0 then p_lease_seconds[j.job] when x.lease_time > 0 then x.lease_time
+                   else 60 end as lease_seconds
+          from queen.queues x
+          where x.tenant_id = p_tenants[j.job] and x.name = p_queues[j.job] and not x.pops_paused
+            and coalesce(x.delayed_processing, 0) = 0 and coalesce(x.ttl, 0) = 0 and x.max_deliveries = 0
+            and (coalesce(x.window_buffer, 0) = 0 or p_skip_windows[j.job])
+          offset 0
+        ) q
+        cross join lateral (
+          select x.id from queen.log_partitions x where x.queue_id = q.id and x.name = p_names[w.part] offset 0
+        ) p
+        order by p.id, p_groups[j.job], w.k
         offset 0
-      ) q
+      ) key
+      -- LATERAL once more: statistics of a busy moment say that hardly any cursor is free, and joined, the planner would
+      -- then read every cursor there is and look for its candidate.
       cross join lateral (
-        select x.id from queen.log_partitions x where x.queue_id = q.id and x.name = p_names[w.part] offset 0
-      ) p
-      join queen.log_consumers c on c.partition_id = p.id and c.consumer_group = p_groups[j.job]
-      where (c.worker_id is null or c.lease_expires_at is null or c.lease_expires_at < v_now)
-        and (c.hold_until is null or c.hold_until <= v_now or p_auto_acks[j.job])
-        and c.lost_count = 0
-      order by p.id, c.consumer_group, w.k
-      for update of c skip locked
+        select x as cursor
+        from queen.log_consumers x
+        where x.partition_id = key.id and x.consumer_group = key.consumer_group
+          and (x.worker_id is null or x.lease_expires_at is null or x.lease_expires_at < v_now)
+          and (x.hold_until is null or x.hold_until <= v_now or key.auto_ack)
+          and x.lost_count = 0
+        for update skip locked
+      ) c
     loop
       continue when v_row.id = v_cursor.partition_id and (v_row.cursor).consumer_group = v_cursor.consumer_group;
       v_cursor := v_row.cursor;

@@ -50,13 +50,22 @@ begin
     end loop;
   end if;
   for v_row in
-    select c as cursor, u.upto, u.worker, u.acked, u.ord::int as ord
-    from unnest(p_pids::uuid[], p_groups, p_ends, p_workers, p_counts) with ordinality
-      u(pid, consumer_group, upto, worker, acked, ord)
-    join queen.log_consumers c on c.partition_id = u.pid and c.consumer_group = u.consumer_group
-    where u.upto is not null -- passed on, it would be a nack
-    order by c.partition_id, c.consumer_group, u.ord
-    for update of c
+    select c.cursor, u.upto, u.worker, u.acked, u.ord
+    from (
+      select a.pid, a.consumer_group, a.upto, a.worker, a.acked, a.ord::int as ord
+      from unnest(p_pids::uuid[], p_groups, p_ends, p_workers, p_counts) with ordinality
+        a(pid, consumer_group, upto, worker, acked, ord)
+      where a.upto is not null -- passed on, it would be a nack
+      order by a.pid, a.consumer_group, a.ord
+      offset 0
+    ) u
+    -- LATERAL: joined, the planner may read all cursors and look for each of them among the acks.
+    cross join lateral (
+      select x as cursor
+      from queen.log_consumers x
+      where x.partition_id = u.pid and x.consumer_group = u.consumer_group
+      for update
+    ) c
   loop
     -- A second row for the same cursor meets what the first one left.
     if v_cursor.partition_id is null

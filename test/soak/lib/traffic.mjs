@@ -15,7 +15,8 @@ const LEASE_SECONDS = 10;
  * confirmed ack is a fault.
  */
 export class Traffic {
-  constructor(base, { rate, consumers }) {
+  constructor(base, { name, rate, consumers }) {
+    this.name = name;
     this.pool = new Pool(base, { connections: 512, pipelining: 1, bodyTimeout: 0, headersTimeout: 0 });
     this.rate = rate;
     this.consumers = consumers;
@@ -78,7 +79,7 @@ export class Traffic {
 
   async pushOne(seq, dueMs) {
     this.messages[seq] = { dueMs, deliveries: 0, acked: false };
-    const item = { queue: QUEUE, partition: `p${seq % PARTITIONS}`, transactionId: `m${seq}`, payload: seq };
+    const item = { queue: QUEUE, partition: `p${seq % PARTITIONS}`, transactionId: `${this.name} ${seq}`, payload: seq };
     for (;;) {
       const { status, body } = await this.send('POST', '/api/v1/push', { items: [item] });
       if (status === 201 && ['queued', 'duplicate'].includes(body[0]?.status)) break;
