@@ -1,7 +1,7 @@
 import type { Environment } from '../base/config/environment.js';
 
 export interface AckOptions {
-  /** Full-batch acks share commits. */
+  /** Acks share commits: full batches, and completions that are looked up. */
   fusion: boolean;
 }
 

@@ -374,6 +374,17 @@ describe('by hash', () => {
     expect(bench.named('log_ack_by_hash_multi_v1')).toHaveLength(1);
   });
 
+  it('looks up two hundred groups of a request at a time, so that other requests get a turn', async () => {
+    const sizes: number[] = [];
+    bench.answers.set('log_ack_by_hash_multi_v1', (acks: never) => {
+      sizes.push((acks as unknown[]).length);
+      return turn().then(() => [(acks as unknown[]).map(() => acked())]);
+    });
+    const items = Array.from({ length: 450 }, (_, i) => item('a', { leaseId: `w${i}` }));
+    expect(await bench.ack(...items)).toEqual(items.map(() => DONE));
+    expect(Math.max(...sizes)).toBe(200);
+  });
+
   it('sends eight groups of a request with refusals at a time, so that other requests get a turn', async () => {
     bench.answers.set('log_ack_by_hash_v1', () => turn().then(() => [acked()]));
     const items = Array.from({ length: 40 }, (_, i) => item('a', { leaseId: `w${i}`, status: 'retry' }));

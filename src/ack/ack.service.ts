@@ -29,12 +29,16 @@ export interface AckStats {
 /** One result for every item of a group, or one per item. */
 type Settled = AckResult | readonly AckResult[];
 
+/** What one request may have looked up at once. */
+interface AtOnce {
+  readonly completions: AtMost;
+  readonly refusals: AtMost;
+}
+
 /** Groups under way for one request; more than go into one flush gains nothing. */
 const GROUPS_AT_ONCE = 1000;
 /** Groups with a refusal in them, of one request at once: each takes a statement, and the ack lane belongs to everybody. */
-const BY_HASH_AT_ONCE = 8;
-/** Partitions that are looked up at once, of all requests together. */
-const OWNER_LOOKUPS_AT_ONCE = 8;
+const REFUSALS_AT_ONCE = 8;
 
 /**
  * The life of an ack, for each (partition, lease) of the request:
@@ -47,7 +51,6 @@ const OWNER_LOOKUPS_AT_ONCE = 8;
 export class AckService {
   private readonly logger = new SampledLogger(AckService.name);
   private readonly counters = { requests: 0, items: 0, fullBatches: 0, repeats: 0, byHash: 0, failures: 0 };
-  private readonly ownerLookups = new AtMost(OWNER_LOOKUPS_AT_ONCE);
 
   constructor(
     private readonly recent: RecentAcks,
@@ -67,7 +70,10 @@ export class AckService {
     this.counters.items += items.length;
     const results = items.map(({ problem }) => (problem === null ? DONE : refused(problem)));
     const groups = await groupAcks(items, group);
-    const byHashAtOnce = new AtMost(BY_HASH_AT_ONCE);
+    const atOnce = {
+      completions: new AtMost(this.byHash.completionsAtOnce),
+      refusals: new AtMost(REFUSALS_AT_ONCE),
+    };
     let overloaded = 0;
 
     await eachAtMost(groups, GROUPS_AT_ONCE, async (acks) => {
@@ -75,7 +81,7 @@ export class AckService {
       try {
         settled = (await this.isForeign(acks, owner))
           ? refused(NOT_OWNED_ERROR)
-          : await this.settle(acks, byHashAtOnce);
+          : await this.settle(acks, atOnce);
       } catch (error) {
         if (error instanceof BrokerError && error.code === 'overloaded') overloaded += 1;
         settled = refused(this.errorText(error));
@@ -96,11 +102,11 @@ export class AckService {
   /** An ack names its partition by id alone, so nothing else keeps a tenant from those of another. */
   private async isForeign({ partitionId }: AckGroup, owner: string | null): Promise<boolean> {
     if (owner === null) return false;
-    return !(await this.ownerLookups.run(() => this.locator.isOwnedBy(owner, partitionId)));
+    return !(await this.locator.isOwnedBy(owner, partitionId));
   }
 
-  private async settle(acks: AckGroup, byHashAtOnce: AtMost): Promise<Settled> {
-    if (!acks.isCompletion || acks.worker === '') return this.settleByHash(acks, byHashAtOnce);
+  private async settle(acks: AckGroup, atOnce: AtOnce): Promise<Settled> {
+    if (!acks.isCompletion || acks.worker === '') return this.settleByHash(acks, atOnce);
     const fingerprint = await acks.fingerprint();
     const saidBefore = this.recent.find(acks, fingerprint.digest);
     if (saidBefore && (await saidBefore)) {
@@ -108,26 +114,25 @@ export class AckService {
       return DONE_BEFORE;
     }
     // No turn passes between looking and remembering, so of two equal requests one is the first.
-    const outcome = this.complete(acks, fingerprint, byHashAtOnce);
+    const outcome = this.complete(acks, fingerprint, atOnce);
     this.recent.remember(acks, fingerprint.digest, outcome.then(isSuccess));
     return outcome;
   }
 
-  private async complete(acks: AckGroup, acked: Fingerprint, byHashAtOnce: AtMost): Promise<Settled> {
-    if (!(await this.fullBatch.complete(acks, acked))) return this.settleByHash(acks, byHashAtOnce);
+  private async complete(acks: AckGroup, acked: Fingerprint, atOnce: AtOnce): Promise<Settled> {
+    if (!(await this.fullBatch.complete(acks, acked))) return this.settleByHash(acks, atOnce);
     this.counters.fullBatches += 1;
     await this.notice.send(acks, true);
     return DONE;
   }
 
-  private settleByHash(acks: AckGroup, byHashAtOnce: AtMost): Promise<Settled> {
-    const settle = async (): Promise<Settled> => {
+  private settleByHash(acks: AckGroup, atOnce: AtOnce): Promise<Settled> {
+    return (acks.isCompletion ? atOnce.completions : atOnce.refusals).run(async () => {
       this.counters.byHash += 1;
       const { results, released } = await this.byHash.settle(acks);
       if (released) await this.notice.send(acks, false);
       return results;
-    };
-    return acks.isCompletion ? settle() : byHashAtOnce.run(settle); // completions share statements
+    });
   }
 
   private errorText(error: unknown): string {

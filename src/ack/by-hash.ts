@@ -50,6 +50,11 @@ export class AckByHash {
     private readonly deadLetter: DeadLetter,
   ) {}
 
+  /** Groups without a refusal that one request may have under way at once. */
+  get completionsAtOnce(): number {
+    return this.flusher.groupsOfARequestMax;
+  }
+
   async settle(group: AckGroup): Promise<HashAck> {
     const { partitionId, worker } = group;
     const batchEnd = this.registry.spoil(partitionId, group.group, worker);
@@ -69,6 +74,10 @@ export class AckByHash {
     return { results, released };
   }
 
+  stats(): HashAckStats {
+    return { ...this.counters };
+  }
+
   private async ask(group: AckGroup, hashes: Buffer): Promise<{ outcome: AckOutcome; filing: Filing }> {
     const args = { partitionId: group.partitionId, group: group.group, worker: group.worker, hashes };
     if (group.isCompletion) return { outcome: await this.flusher.settle(args), filing: null };
@@ -79,10 +88,6 @@ export class AckByHash {
       const filing = outcome.ok && outcome.dlq ? await this.file(connection, group, outcome.off) : null;
       return { outcome, filing };
     });
-  }
-
-  stats(): HashAckStats {
-    return { ...this.counters };
   }
 
   /** The ack itself is committed by now, so whatever fails here must not hide what it did. */

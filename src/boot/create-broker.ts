@@ -34,7 +34,7 @@ function closed(server: Server): Promise<void> {
   });
 }
 
-/** The application on Fastify, wired and initialised, not yet listening. Used by main.ts and by the tests alike. */
+/** The application on Fastify, wired and initialised, not yet listening. Used by every process that serves, and by the tests. */
 export async function createBroker(
   environment: Environment,
   database: DatabaseOptions,

@@ -258,7 +258,7 @@ function batchFamilies(
     byLabel(
       'queen_batch_waiting',
       'gauge',
-      'Pops, partitions or cursors waiting for the next one.',
+      'Pops, partitions, cursors or acks to look up, waiting for the next one.',
       'op',
       () => ({
         pop: claims.stats().waiting,

@@ -32,7 +32,9 @@ export class WaitBackoff {
     const intervalMs =
       this.attempt <= threshold ? initialMs : Math.min(initialMs * this.attempt * multiplier, maxMs);
     if (intervalMs >= remainingMs) return Math.max(0, remainingMs);
-    return intervalMs < ALIGNED_FROM_MS ? intervalMs : intervalMs - ((nowMs + intervalMs) % ALIGN_MS);
+    if (intervalMs < ALIGNED_FROM_MS) return intervalMs;
+    // Rounded up: timers drop fractions, and a wait that ends just before its moment would lose a whole step.
+    return Math.ceil(intervalMs - ((nowMs + intervalMs) % ALIGN_MS));
   }
 
   reset(): void {

@@ -40,7 +40,11 @@ try {
 }
 const failures = faultsOf(account);
 const verdict = failures.length === 0 ? 'ok' : 'failed';
-const text = JSON.stringify({ ...head, rounds, rate, consumers, minPopWaitMs, ...account, failures, verdict }, null, 2);
+const text = JSON.stringify(
+  { ...head, rounds, rate, consumers, minPopWaitMs, ...account, failures, verdict },
+  null,
+  2,
+);
 console.log(text);
 if (process.argv.includes('--save')) {
   writeFileSync(new URL(`./results/${head.date}-rolling-restart.json`, import.meta.url), `${text}\n`);

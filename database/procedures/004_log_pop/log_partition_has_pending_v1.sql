@@ -12,14 +12,9 @@ create or replace function queen.log_partition_has_pending_v1(
 returns boolean
 language plpgsql stable
 as $$
-declare
-  v_pending boolean;
 begin
-  select p.last_offset > greatest(c.committed, p.log_start - 1) into v_pending
-  from queen.queues q
-  join queen.log_partitions p on p.queue_id = q.id and p.name = p_partition
-  join queen.log_consumers c on c.partition_id = p.id and c.consumer_group = p_group
-  where q.tenant_id = p_tenant and q.name = p_queue;
-  return coalesce(v_pending, true);
+  return (
+    select r.r_pending
+    from queen.log_partitions_have_pending_v1(array[p_queue], array[p_partition], array[p_group], array[p_tenant]) r);
 end
 $$;

@@ -71,11 +71,11 @@ describe('HashAckFlusher', () => {
     await turn();
     lane.open();
     await turn();
+    await lane.answer(acked());
     await lane.answer([acked(), acked()]);
     await lane.answer(acked());
-    await lane.answer(acked());
     await Promise.all(outcomes);
-    expect(lane.procedures).toEqual([logAckByHashMultiV1.name, logAckByHashV1.name, logAckByHashV1.name]);
+    expect(lane.procedures).toEqual([logAckByHashV1.name, logAckByHashMultiV1.name, logAckByHashV1.name]);
   });
 
   it('gives each its outcome, whatever that of the others is', async () => {
@@ -105,17 +105,48 @@ describe('HashAckFlusher', () => {
     expect(lane.procedures.slice(1)).toEqual(Array(3).fill(logAckByHashV1.name));
   });
 
-  it('fails all when the connection or the time ran out, and goes on with the next', async () => {
-    const outcomes = Promise.allSettled(together('a', 'b'));
+  it('sends each alone after a timeout, so that the one that is slow fails alone', async () => {
+    const outcomes = Promise.allSettled(together('a', 'slow', 'c'));
     lane.open();
     await lane.answer(new BrokerError('statement_timeout'));
+    const late = flusher.settle(completion('d'));
+    await lane.answer(acked(1));
+    await lane.answer(new BrokerError('statement_timeout'));
+    await lane.answer(acked(3));
+    await lane.answer(acked(4));
     expect(await outcomes).toMatchObject([
+      { value: acked(1) },
       { reason: { code: 'statement_timeout' } },
-      { reason: { code: 'statement_timeout' } },
+      { value: acked(3) },
     ]);
-    const next = flusher.settle(completion('c'));
+    expect(await late).toEqual(acked(4));
+    expect(lane.procedures.slice(1)).toEqual(Array(4).fill(logAckByHashV1.name));
+    expect(flusher.stats().waiting).toBe(0);
+  });
+
+  it('fails all when the connection is lost, at whatever point, and goes on with the next', async () => {
+    const outcomes = Promise.allSettled(together('a', 'b'));
+    lane.open();
+    await lane.answer(new BrokerError('database_unavailable'));
+    const lost = { reason: { code: 'database_unavailable' } };
+    expect(await outcomes).toMatchObject([lost, lost]);
+
+    const others = Promise.allSettled(together('c', 'd', 'e'));
+    lane.open();
+    await lane.answer(refusal());
+    await lane.answer(acked());
+    await lane.answer(new BrokerError('database_unavailable'));
+    expect(await others).toMatchObject([{ value: acked() }, lost, lost]);
+    expect(lane.sent).toHaveLength(4);
+
+    const next = flusher.settle(completion('f'));
     await lane.answer(acked());
     expect(await next).toEqual(acked());
+  });
+
+  it('takes fewer of one request when acks do not share statements', () => {
+    expect(flusher.groupsOfARequestMax).toBe(200);
+    expect(new HashAckFlusher(lane.asLane, { fusion: false }).groupsOfARequestMax).toBe(8);
   });
 
   it('fails those that wait when there is no permit or no connection', async () => {

@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { BrokerError } from '../../base/errors/broker-error.js';
+import { SampledLogger } from '../../base/log/sampled-logger.js';
 import { RecentValues } from '../../base/recent-values.js';
 import { isRefusal } from '../../raw-sql/sql-failure.js';
 import { HASH_BYTES } from '../../segment/transaction-hash.js';
@@ -13,13 +14,17 @@ import {
   type HashCompletion,
 } from '../ack.procedures.js';
 
-const ROWS_PER_FLUSH = 500;
-/** Each is looked up, so a flush of more would be a long one for all who wait for it. */
-const HASHES_PER_FLUSH = 5000;
+const ROWS_PER_FLUSH = 200;
+/** Each is looked up, and cursors stay locked until the end: a flush of more would be a long one for all who wait. */
+const HASHES_PER_FLUSH = 2000;
 /** Kept for coming flushes; some ten megabytes. */
 const HASHES_WAITING_MAX = 500_000;
-/** Two, so that one that waits for a locked cursor is not waited for by everybody. */
+/** Two, so that a flush that waits for a locked cursor is not waited for by everybody. */
 const FLIGHTS_MAX = 2;
+/** Groups of one request that may wait here at once, so that the acks of others come in between. */
+const GROUPS_OF_A_REQUEST_MAX = 200;
+/** Without shared statements each takes one of the lane's, which belongs to everybody. */
+const GROUPS_OF_A_REQUEST_MAX_ALONE = 8;
 
 export interface HashAckFlushStats {
   flushes: number;
@@ -30,6 +35,8 @@ export interface HashAckFlushStats {
 
 interface Waiting {
   readonly ack: HashCompletion;
+  /** It was in a flush that ran into its timeout, and may be the one that is slow. */
+  alone: boolean;
   resolve(outcome: AckOutcome): void;
   reject(error: unknown): void;
 }
@@ -41,6 +48,7 @@ interface Waiting {
  */
 @Injectable()
 export class HashAckFlusher {
+  private readonly logger = new SampledLogger('Ack');
   private readonly waiting: Waiting[] = [];
   private hashesWaiting = 0;
   private flights = 0;
@@ -51,6 +59,10 @@ export class HashAckFlusher {
     private readonly lane: AckLane,
     @Inject(ACK_OPTIONS) private readonly options: AckOptions,
   ) {}
+
+  get groupsOfARequestMax(): number {
+    return this.options.fusion ? GROUPS_OF_A_REQUEST_MAX : GROUPS_OF_A_REQUEST_MAX_ALONE;
+  }
 
   /**
    * What PostgreSQL says of the ack, after the commit.
@@ -64,7 +76,7 @@ export class HashAckFlusher {
     }
     this.hashesWaiting += hashes;
     return new Promise((resolve, reject) => {
-      this.waiting.push({ ack, resolve, reject });
+      this.waiting.push({ ack, alone: false, resolve, reject });
       if (this.flights < FLIGHTS_MAX) void this.fly();
     });
   }
@@ -86,30 +98,47 @@ export class HashAckFlusher {
 
   /** Taken only when the connection is there: what came while waiting for it goes along. Never rejects. */
   private async flush(): Promise<void> {
+    const last = this.waiting.at(-1)!;
     let taken: Waiting[] | undefined;
     try {
       await this.lane.run((connection) => this.send(connection, (taken = this.take())));
     } catch (error) {
-      for (const { reject } of taken ?? this.take()) reject(error);
+      if (taken && taken.length > 1 && isTimeout(error)) return this.putBack(taken);
+      // Without a permit: what came later has waited less, and the other flight may take it.
+      for (const { reject } of taken ?? this.leave(this.waiting.indexOf(last) + 1)) reject(error);
     }
   }
 
   private take(): Waiting[] {
     let hashes = 0;
     let rows = 0;
-    for (const { ack } of this.waiting) {
+    for (const { ack, alone } of this.waiting) {
       hashes += hashesOf(ack);
-      if (rows >= ROWS_PER_FLUSH || (rows > 0 && hashes > HASHES_PER_FLUSH)) break;
+      if (rows > 0 && (alone || rows >= ROWS_PER_FLUSH || hashes > HASHES_PER_FLUSH)) break;
       rows += 1;
+      if (alone) break;
     }
-    const taken = this.waiting.splice(0, rows);
-    for (const { ack } of taken) this.hashesWaiting -= hashesOf(ack);
-    return taken;
+    return this.leave(rows);
+  }
+
+  private leave(rows: number): Waiting[] {
+    const left = this.waiting.splice(0, rows);
+    for (const { ack } of left) this.hashesWaiting -= hashesOf(ack);
+    return left;
+  }
+
+  /** An ack that was carried out all the same is answered as a repeat of itself. */
+  private putBack(taken: readonly Waiting[]): void {
+    for (const one of taken) {
+      one.alone = true;
+      this.hashesWaiting += hashesOf(one.ack);
+    }
+    this.waiting.unshift(...taken);
   }
 
   private async send(connection: AckConnection, taken: readonly Waiting[]): Promise<void> {
     if (taken.length === 0) return; // the other flight was first
-    if (taken.length === 1) return this.sendAlone(connection, taken[0]);
+    if (taken.length === 1) return this.sendEachAlone(connection, taken);
     let outcomes: AckOutcome[];
     try {
       outcomes = await this.counted(taken.length, () =>
@@ -120,8 +149,11 @@ export class HashAckFlusher {
       );
     } catch (error) {
       if (!isRefusal(error)) throw error;
-      // Nothing was written. What PostgreSQL refuses for the sake of one fails only that one.
-      for (const one of taken) await this.sendAlone(connection, one);
+      this.logger.warn(
+        'refused',
+        `${taken.length} acks were refused together and go one by one: ${String(error)}`,
+      );
+      await this.sendEachAlone(connection, taken);
       return;
     }
     if (!Array.isArray(outcomes) || outcomes.length !== taken.length) {
@@ -136,11 +168,20 @@ export class HashAckFlusher {
     });
   }
 
-  private async sendAlone(connection: AckConnection, { ack, resolve, reject }: Waiting): Promise<void> {
-    try {
-      resolve(await this.alone(connection, ack));
-    } catch (error) {
-      reject(error);
+  /** What PostgreSQL refuses fails only the one it is about; when the connection or the time ran out, the rest as well. */
+  private async sendEachAlone(connection: AckConnection, acks: readonly Waiting[]): Promise<void> {
+    let failure: unknown = null;
+    for (const { ack, resolve, reject } of acks) {
+      if (failure !== null) {
+        reject(failure);
+        continue;
+      }
+      try {
+        resolve(await this.alone(connection, ack));
+      } catch (error) {
+        reject(error);
+        if (!isRefusal(error)) failure = error;
+      }
     }
   }
 
@@ -160,4 +201,8 @@ export class HashAckFlusher {
 
 function hashesOf({ hashes }: HashCompletion): number {
   return hashes.length / HASH_BYTES;
+}
+
+function isTimeout(error: unknown): boolean {
+  return error instanceof BrokerError && error.code === 'statement_timeout';
 }

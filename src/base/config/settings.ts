@@ -352,7 +352,8 @@ export const settings = {
   }),
   QUEEN_ACK_FUSION: boolean({
     default: true,
-    about: 'Let whole-batch acks that arrive together share one commit; off: one commit each.',
+    about:
+      'Let acks that arrive together share one commit, whole batches and those that are looked up; off: one commit each.',
   }),
 
   // Several brokers

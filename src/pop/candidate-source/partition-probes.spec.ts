@@ -27,7 +27,8 @@ class FakeSql {
 
 let sql: FakeSql;
 let probes: PartitionProbes;
-const ask = (partition: string) => probes.ask({ partition } as PopArgs);
+const askOf = (partition: string, group: string) => probes.ask({ partition, group } as PopArgs);
+const ask = (partition: string) => askOf(partition, 'g');
 
 beforeEach(() => {
   sql = new FakeSql();
@@ -41,6 +42,14 @@ describe('PartitionProbes', () => {
     expect(sql.asked).toEqual([['a', 'b', 'c']]);
     await sql.answer([true, false, true]);
     expect(await Promise.all(answers)).toEqual([true, false, true]);
+  });
+
+  it('asks once for all that want to know the same', async () => {
+    const answers = [ask('a'), ask('a'), askOf('a', 'h'), ask('a')];
+    await turn();
+    expect(sql.asked).toEqual([['a', 'a']]);
+    await sql.answer([true, false]);
+    expect(await Promise.all(answers)).toEqual([true, true, false, true]);
   });
 
   it('never gives an answer that is older than its question', async () => {

@@ -7,28 +7,36 @@ const QUESTIONS_MAX = 500;
 /** Probes are cheap and must not crowd out serving (serve-path 4.1). */
 const STATEMENTS_MAX = 2;
 
-interface Question {
-  readonly about: PopArgs;
+interface Asker {
   resolve(pending: boolean): void;
   reject(error: unknown): void;
 }
 
+interface Question {
+  readonly about: PopArgs;
+  readonly askers: Asker[];
+}
+
 /**
  * "Anything pending in this partition?", without a permit. One consumer per device means thousands that look every second,
- * each at a partition of its own: those that ask in the same turn, or while two statements are under way, share the next one.
- * No answer is older than its question.
+ * each at a partition of its own: those that ask in the same turn, or while two statements are under way, share the next one, and
+ * those that ask the same are one question. No answer is older than its question.
  */
 @Injectable()
 export class PartitionProbes {
-  private readonly waiting: Question[] = [];
+  private readonly waiting = new Map<string, Question>();
   private running = 0;
   private isScheduled = false;
 
   constructor(private readonly rawSql: RawSqlService) {}
 
   ask(about: PopArgs): Promise<boolean> {
+    const key = [about.tenant, about.queue, about.partition, about.group].join('\u001f');
+    let question = this.waiting.get(key);
+    if (!question) this.waiting.set(key, (question = { about, askers: [] }));
+    const { askers } = question;
     return new Promise((resolve, reject) => {
-      this.waiting.push({ about, resolve, reject });
+      askers.push({ resolve, reject });
       this.schedule();
     });
   }
@@ -38,10 +46,18 @@ export class PartitionProbes {
     this.isScheduled = true;
     setImmediate(() => {
       this.isScheduled = false;
-      while (this.waiting.length > 0 && this.running < STATEMENTS_MAX) {
-        void this.run(this.waiting.splice(0, QUESTIONS_MAX));
-      }
+      while (this.waiting.size > 0 && this.running < STATEMENTS_MAX) void this.run(this.take());
     });
+  }
+
+  private take(): Question[] {
+    const taken: Question[] = [];
+    for (const [key, question] of this.waiting) {
+      if (taken.length >= QUESTIONS_MAX) break;
+      this.waiting.delete(key);
+      taken.push(question);
+    }
+    return taken;
   }
 
   /** Never rejects. */
@@ -55,12 +71,12 @@ export class PartitionProbes {
       if (answers.length !== questions.length) {
         throw new BrokerError('internal', 'the probe answered for another number of partitions');
       }
-      questions.forEach(({ resolve }, i) => resolve(answers[i]));
+      questions.forEach(({ askers }, i) => askers.forEach(({ resolve }) => resolve(answers[i])));
     } catch (error) {
-      for (const { reject } of questions) reject(error);
+      for (const { askers } of questions) for (const { reject } of askers) reject(error);
     } finally {
       this.running -= 1;
-      if (this.waiting.length > 0) this.schedule();
+      if (this.waiting.size > 0) this.schedule();
     }
   }
 }

@@ -79,7 +79,12 @@ export class Traffic {
 
   async pushOne(seq, dueMs) {
     this.messages[seq] = { dueMs, deliveries: 0, acked: false };
-    const item = { queue: QUEUE, partition: `p${seq % PARTITIONS}`, transactionId: `${this.name} ${seq}`, payload: seq };
+    const item = {
+      queue: QUEUE,
+      partition: `p${seq % PARTITIONS}`,
+      transactionId: `${this.name} ${seq}`,
+      payload: seq,
+    };
     for (;;) {
       const { status, body } = await this.send('POST', '/api/v1/push', { items: [item] });
       if (status === 201 && ['queued', 'duplicate'].includes(body[0]?.status)) break;
