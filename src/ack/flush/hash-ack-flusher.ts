@@ -127,7 +127,7 @@ export class HashAckFlusher {
     return left;
   }
 
-  /** An ack that was carried out all the same is answered as a repeat of itself. */
+  /** One that was carried out all the same finds its lease over and is refused, as it would be if its client repeated it. */
   private putBack(taken: readonly Waiting[]): void {
     for (const one of taken) {
       one.alone = true;
